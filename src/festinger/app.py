@@ -1,0 +1,1 @@
+"""Wiring: the one file where names become objects."""

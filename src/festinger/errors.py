@@ -1,0 +1,303 @@
+"""Every way in which Festinger says no, in one tree.
+
+    FestingerError                    500  exit 1   a fault of ours
+    ├── BadInput                      422  exit 2
+    │   ├── BadFact                   400
+    │   ├── BadSetting
+    │   ├── ProposalRefused
+    │   └── UnknownSetting            404
+    ├── TooLarge                      413  exit 2
+    ├── TooMany                       429  exit 5
+    ├── NotFound                      404  exit 3
+    ├── Refused                       409  exit 4
+    │   ├── AlreadyDecided
+    │   ├── AlreadyRunning
+    │   ├── ModelInUse
+    │   ├── NotProposable
+    │   ├── OneByOne
+    │   ├── Replayed
+    │   ├── SettingPinned
+    │   ├── Stale                     412
+    │   ├── TooDeep
+    │   └── UndoBlocked
+    ├── NotAuthenticated              401  exit 6
+    │   └── BadSignature
+    ├── NotAuthorised                 403  exit 6
+    ├── Unavailable                   503  exit 5
+    │   ├── Overloaded
+    │   ├── ProviderDown
+    │   ├── ProviderRefused           502
+    │   └── StoreDown
+    └── CannotStart                   503  exit 5
+        ├── KeyFileExposed
+        ├── MigrationChanged
+        ├── NeedsKey
+        ├── PortTaken
+        ├── SchemaTooNew
+        ├── StoreUnfit
+        └── Unwired
+
+The docstring of a class is its default message: it is written to the person who meets it. `name` is the
+class name in snake case, `hint` says what to do next. Each border (psycopg, HTTP, files) translates into
+this tree once, with `from`; nothing else is caught on the way to an edge.
+"""
+
+import re
+from typing import Any, ClassVar
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class FestingerError(Exception):
+    """Something went wrong inside Festinger; the log has the details under this request id."""
+
+    http: ClassVar[int] = 500
+    exit: ClassVar[int] = 1
+    default_hint: ClassVar[str] = "Run `festinger doctor`."
+
+    def __init__(self, message: str | None = None, *, hint: str | None = None, **details: Any) -> None:
+        self.message = message or self._own_docstring()
+        self.hint = hint or self.default_hint
+        self.details = details
+        super().__init__(self.message)
+
+    @classmethod
+    def _own_docstring(cls) -> str:
+        return " ".join((cls.__doc__ or cls.__name__).split())
+
+    @property
+    def name(self) -> str:
+        return _snake(type(self).__name__)
+
+    def as_json(self, request_id: str | None = None) -> dict[str, Any]:
+        """The body that every HTTP door answers with."""
+        body: dict[str, Any] = {
+            "name": self.name,
+            "message": self.message,
+            "hint": self.hint,
+            "request_id": request_id,
+        }
+        if self.details:
+            body["details"] = self.details
+        return {"error": body}
+
+
+class BadInput(FestingerError):
+    """What was given cannot be understood."""
+
+    http = 422
+    exit = 2
+    default_hint = "Correct the input and try again."
+
+
+class BadFact(BadInput):
+    """This is not a fact in the form `X -isa Y in context of Z`."""
+
+    http = 400
+    default_hint = "Write it as `X -isa Y in context of Z` or `X -ispart Y in context of Z`."
+
+
+class BadSetting(BadInput):
+    """A setting has a value that is not allowed."""
+
+    default_hint = "`festinger settings list` shows each key with its meaning and bounds."
+
+
+class ProposalRefused(BadInput):
+    """This proposal cannot be taken."""
+
+    default_hint = "Say what should change, in which scope, and why."
+
+
+class UnknownSetting(BadInput):
+    """There is no such setting."""
+
+    http = 404
+    default_hint = "`festinger settings list` shows every key."
+
+
+class TooLarge(FestingerError):
+    """This is larger than the limit."""
+
+    http = 413
+    exit = 2
+    default_hint = "Send less at once, or raise the limit in the settings."
+
+
+class TooMany(FestingerError):
+    """There are too many requests at once."""
+
+    http = 429
+    exit = 5
+    default_hint = "Wait a moment and try again."
+
+
+class NotFound(FestingerError):
+    """There is nothing with this name or id."""
+
+    http = 404
+    exit = 3
+    default_hint = "Check the id; an 8-character prefix is enough where it is unique."
+
+
+class Refused(FestingerError):
+    """This cannot be done in the present state."""
+
+    http = 409
+    exit = 4
+    default_hint = "Look at the present state first, then decide again."
+
+
+class AlreadyDecided(Refused):
+    """Somebody has already decided this."""
+
+
+class AlreadyRunning(Refused):
+    """This is already running."""
+
+    default_hint = "Wait for the run that is under way; `festinger jobs` shows it."
+
+
+class ModelInUse(Refused):
+    """This model is in use."""
+
+    default_hint = "Choose another model for that purpose first."
+
+
+class NotProposable(Refused):
+    """This may not be proposed."""
+
+
+class OneByOne(Refused):
+    """These must be decided one by one."""
+
+
+class Replayed(Refused):
+    """This idempotency key was already used with another body."""
+
+    default_hint = "Use a new `Idempotency-Key` for a new request."
+
+
+class SettingPinned(Refused):
+    """This setting is pinned by the deployment."""
+
+    default_hint = "Change it where it is set: in the environment or on the command line."
+
+
+class Stale(Refused):
+    """This has changed since you looked at it."""
+
+    http = 412
+    default_hint = "Read it again and repeat your change on the present version."
+
+
+class TooDeep(Refused):
+    """This is nested too deeply."""
+
+
+class UndoBlocked(Refused):
+    """This change can no longer be undone, because later changes stand on it."""
+
+    default_hint = "Undo the later changes first."
+
+
+class NotAuthenticated(FestingerError):
+    """A valid key is needed here."""
+
+    http = 401
+    exit = 6
+    default_hint = "Make one with `festinger keys make` and send it as `X-Festinger-Key`."
+
+
+class BadSignature(NotAuthenticated):
+    """The signature does not fit the message."""
+
+
+class NotAuthorised(FestingerError):
+    """This key may not do that."""
+
+    http = 403
+    exit = 6
+    default_hint = "Use a key whose role allows it."
+
+
+class Unavailable(FestingerError):
+    """A part that is needed for this does not answer."""
+
+    http = 503
+    exit = 5
+    default_hint = "Try again; `festinger doctor` says what is missing."
+
+
+class Overloaded(Unavailable):
+    """There is more work than the limits allow now."""
+
+    default_hint = "Wait, or raise the limit in the settings."
+
+
+class ProviderDown(Unavailable):
+    """A model provider does not answer; trying again may help."""
+
+    default_hint = "Check that the provider runs and can be reached."
+
+
+class ProviderRefused(Unavailable):
+    """A model provider refused the request or gave an unusable answer; trying again will not help."""
+
+    http = 502
+    default_hint = "Check the model's name and key with `festinger doctor`."
+
+
+class StoreDown(Unavailable):
+    """The database does not answer."""
+
+    default_hint = "It is retried by itself; `festinger doctor` says what is wrong."
+
+
+class CannotStart(FestingerError):
+    """Festinger cannot start like this."""
+
+    http = 503
+    exit = 5
+
+
+class KeyFileExposed(CannotStart):
+    """The file with the master key can be read by others."""
+
+    default_hint = "Make it a plain file of yours with mode 0600."
+
+
+class MigrationChanged(CannotStart):
+    """A migration that this database has already taken was changed afterwards."""
+
+    default_hint = "Install the version that the database was migrated with, or restore the file."
+
+
+class NeedsKey(CannotStart):
+    """Listening beyond this machine needs an API key."""
+
+    default_hint = "Make one with `festinger keys make`, or accept the risk with `--insecure-bind`."
+
+
+class PortTaken(CannotStart):
+    """The port is already in use."""
+
+    default_hint = "Choose another one with `--port`."
+
+
+class SchemaTooNew(CannotStart):
+    """The database was written by a newer Festinger than this one."""
+
+    default_hint = "Install the newer version; nothing was touched."
+
+
+class StoreUnfit(CannotStart):
+    """This database server does not fit: PostgreSQL 15 or newer with pgvector 0.8 or newer is needed."""
+
+    default_hint = "Upgrade the server, or leave `database_url` empty to use the embedded one."
+
+
+class Unwired(CannotStart):
+    """A part is used that was never wired in."""

@@ -1,0 +1,123 @@
+"""Who and what is meant: ids, origins and causes.
+
+Ids are UUIDs of version 7, made from the injected clock and randomness, so they sort by time and a test
+can foresee them. People may write them in any case and as a prefix. What an id points to is not known here.
+"""
+
+import random
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import NewType
+from uuid import UUID
+
+from festinger.clock import Clock
+from festinger.errors import BadInput, NotFound
+
+SpaceId = NewType("SpaceId", str)
+AgentId = NewType("AgentId", str)
+SessionId = NewType("SessionId", str)
+TraceId = NewType("TraceId", str)
+EventId = NewType("EventId", UUID)
+MemoryId = NewType("MemoryId", UUID)
+
+MAIN_SPACE = SpaceId("main")
+EVERY_SPACE = SpaceId("*")
+DEFAULT_AGENT = AgentId("default")
+
+NewId = Callable[[], UUID]
+"""Makes the next id."""
+
+PREFIX_CHARS = 8
+_PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{7,35}")
+
+
+class Origin(StrEnum):
+    """Who said it. Kept by the server, never read from the text."""
+
+    PERSON = "person"
+    SYSTEM = "system"
+    MODEL = "model"
+    TOOL = "tool"
+    DOCUMENT = "document"
+    JOB = "job"
+
+
+TRUST_ORDER = (Origin.PERSON, Origin.SYSTEM, Origin.MODEL, Origin.TOOL, Origin.DOCUMENT)
+"""From the most trusted to the least. `job` has no place in it: what a job writes from texts has the
+lowest trust of those texts, and what it computes from counters alone is nobody's word."""
+
+
+def least_trusted(origins: Iterable[Origin]) -> Origin:
+    """The origin that something derived from all of these has."""
+    ranked = [origin for origin in origins if origin is not Origin.JOB]
+    return max(ranked, key=TRUST_ORDER.index, default=Origin.JOB)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """What a sighting is attributed to. Recurrence counts distinct causes, not repeats."""
+
+    agent: AgentId
+    session: SessionId
+    day: date
+    origin: Origin
+
+
+def cause(*, agent: AgentId, session: SessionId, origin: Origin, at: datetime) -> Cause:
+    """The cause of something sighted `at`; the day is the UTC date of the server's clock."""
+    return Cause(agent=agent, session=session, day=at.astimezone(UTC).date(), origin=origin)
+
+
+def id_maker(clock: Clock, chance: random.Random) -> NewId:
+    """Makes version 7 UUIDs that rise within this process, also when the clock stands still or steps back."""
+    last = 0
+
+    def new_id() -> UUID:
+        nonlocal last
+        millis = int(clock().timestamp() * 1000)
+        # The 12 bits after the time are a counter within the millisecond (RFC 9562, method 1).
+        last = max(last + 1, millis << 12)
+        time_and_count = last
+        value = (time_and_count >> 12) << 80
+        value |= 0x7 << 76
+        value |= (time_and_count & 0xFFF) << 64
+        value |= 0b10 << 62
+        value |= chance.getrandbits(62)
+        return UUID(int=value)
+
+    return new_id
+
+
+def read_id(text: str) -> UUID:
+    """A whole id as a person wrote it."""
+    try:
+        return UUID(text.strip())
+    except ValueError as error:
+        raise BadInput(f"`{text[:64]}` is not an id.", hint="An id looks like `018f3a5e-…`.") from error
+
+
+def prefix(text: str) -> str:
+    """The id prefix that a person wrote, in the form in which ids are stored."""
+    lowered = text.strip().lower()
+    if not _PREFIX.fullmatch(lowered):
+        raise BadInput(
+            f"`{text[:64]}` is not an id.",
+            hint=f"Give the whole id or at least its first {PREFIX_CHARS} characters.",
+        )
+    return lowered
+
+
+def pick(text: str, matches: Iterable[UUID]) -> UUID:
+    """The one id that `text` means among those that begin with it."""
+    found = sorted(set(matches))
+    if not found:
+        raise NotFound(f"Nothing has an id that begins with `{text}`.")
+    if len(found) > 1:
+        raise BadInput(
+            f"`{text}` begins {len(found)} ids: " + ", ".join(f"`{match}`" for match in found[:10]) + ".",
+            hint="Give more characters of the one that you mean.",
+        )
+    return found[0]

@@ -1,0 +1,4 @@
+"""What should be brought to mind?
+
+Will turn a cue into the few memories worth showing, or into an honest nothing. Not built yet.
+"""

@@ -1,0 +1,67 @@
+"""Which numbers does Festinger show of itself?
+
+Every metric stands here, so that one page lists them all and a test holds the list; the rooms only move
+them. Labels take values from closed sets, never text of a user.
+"""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+REGISTRY = CollectorRegistry(auto_describe=True)
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Histogram bounds from 1 ms to 10 s."""
+
+
+def _counter(name: str, meaning: str, *labels: str) -> Counter:
+    return Counter(name, meaning, labels, registry=REGISTRY)
+
+
+def _gauge(name: str, meaning: str, *labels: str) -> Gauge:
+    return Gauge(name, meaning, labels, registry=REGISTRY)
+
+
+def _histogram(name: str, meaning: str, *labels: str) -> Histogram:
+    return Histogram(name, meaning, labels, registry=REGISTRY, buckets=SECONDS)
+
+
+DEGRADED = _counter("festinger_degraded_total", "Times that work went on without a part.", "what")
+DROPPED = _counter("festinger_dropped_total", "Things lost; must stay 0.", "what")
+
+STORE_POOL_SIZE = _gauge("festinger_store_pool_connections", "Open database connections.")
+STORE_POOL_WAITING = _gauge("festinger_store_pool_waiting_requests", "Callers waiting for a connection.")
+STORE_SECONDS = _histogram("festinger_store_query_seconds", "Time of a named query.", "room")
+STORE_ERRORS = _counter("festinger_store_errors_total", "Database errors by kind.", "kind")
+
+EVENTS_WRITTEN = _counter("festinger_events_written_total", "Events written to the outbox.", "name")
+EVENTS_DELIVERED = _counter("festinger_events_delivered_total", "Events delivered.", "subscriber")
+EVENTS_DEAD = _counter("festinger_events_dead_total", "Deliveries given up.", "subscriber")
+EVENTS_LAG = _gauge("festinger_events_lag_seconds", "Age of the oldest undelivered event.", "subscriber")
+
+JOBS_DONE = _counter("festinger_jobs_done_total", "Jobs ended, by how.", "name", "result")
+JOBS_WAITING = _gauge("festinger_jobs_waiting_count", "Jobs waiting.", "queue")
+JOBS_SECONDS = _histogram("festinger_jobs_run_seconds", "Time of a job.", "name")
+
+EMBEDDING_TEXTS = _counter("festinger_embedding_texts_total", "Texts embedded.", "purpose")
+EMBEDDING_CACHED = _counter("festinger_embedding_cached_total", "Texts answered from the cache.", "purpose")
+EMBEDDING_SECONDS = _histogram("festinger_embedding_call_seconds", "Time of an embedding call.")
+
+LLM_CALLS = _counter("festinger_llm_calls_total", "Model calls.", "purpose", "result")
+LLM_TOKENS = _counter("festinger_llm_tokens_total", "Tokens of model calls.", "purpose", "direction")
+LLM_COST = _counter("festinger_llm_cost_usd", "Priced cost of model calls.", "purpose")
+LLM_SECONDS = _histogram("festinger_llm_call_seconds", "Time of a model call.", "purpose")
+
+PROXY_REQUESTS = _counter("festinger_proxy_requests_total", "Forwarded requests.", "route", "status")
+PROXY_OVERHEAD = _histogram("festinger_proxy_overhead_seconds", "Time that the proxy added.", "phase")
+PROXY_UPSTREAM_ERRORS = _counter("festinger_proxy_upstream_errors_total", "Upstream failures.", "kind")
+PROXY_CANCELLED = _counter("festinger_proxy_cancelled_total", "Requests that the client left.", "window")
+PROXY_MEMORY = _counter("festinger_proxy_memory_total", "What memory did for requests.", "result", "reason")
+
+SETTINGS_REFUSED = _counter(
+    "festinger_settings_refused_total", "Edits of settings that were refused.", "source"
+)
+CACHE_RELOADS = _counter("festinger_cache_reloads_total", "Caches reloaded, by why.", "room", "why")
+
+
+def exposition() -> bytes:
+    """All metrics in the Prometheus text format."""
+    return generate_latest(REGISTRY)

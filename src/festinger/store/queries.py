@@ -1,0 +1,71 @@
+"""Which SQL does a room know by name?
+
+A room's `queries.sql` holds its statements, each opened by `-- name: …` and a comment that says what it is
+for. They are read once, at import; an unknown name fails there and not in the middle of a deed. Python
+never builds SQL: parameters are bound by the server as `%(name)s`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+_NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$", re.MULTILINE)
+_PARAMETER = re.compile(r"%\(([a-z_][a-z0-9_]*)\)s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    room: str
+    name: str
+    purpose: str
+    sql: str
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters, in the order of their first use."""
+        return tuple(dict.fromkeys(_PARAMETER.findall(self.sql)))
+
+    @property
+    def positional(self) -> str:
+        """The statement with `$1`, `$2` … in place of named parameters, as a plan wants it."""
+        numbers = {name: number for number, name in enumerate(self.parameters, 1)}
+        return _PARAMETER.sub(lambda match: f"${numbers[match[1]]}", self.sql).replace("%%", "%")
+
+
+class Queries(Mapping[str, Query]):
+    """The named queries of one room."""
+
+    def __init__(self, room: str, text: str) -> None:
+        self.room = room
+        self._by_name = {query.name: query for query in _parse(room, text)}
+
+    def __getitem__(self, name: str) -> Query:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+
+@cache
+def queries_of(package: str) -> Queries:
+    """The queries of a room, by its package name (`festinger.events`)."""
+    text = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
+    return Queries(package.rpartition(".")[2], text)
+
+
+def _parse(room: str, text: str) -> Iterator[Query]:
+    _, *parts = _NAME.split(text)
+    for name, body in zip(parts[::2], parts[1::2], strict=True):
+        lines = body.strip().splitlines()
+        comment = []
+        while lines and lines[0].startswith("--"):
+            comment.append(lines.pop(0).removeprefix("--").strip())
+        sql = "\n".join(lines).strip().removesuffix(";").strip()
+        if not comment or not sql:
+            raise ValueError(f"query `{name}` of `{room}` needs a comment and a statement")
+        yield Query(room=room, name=name, purpose=" ".join(comment), sql=sql)

@@ -1,0 +1,79 @@
+"""What every test may ask for: a fixed moment, a database of its own, and the marks of requirements."""
+
+import socket
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from festinger.settings.tree import StoreSettings
+from festinger.store.pool import Store, open_store
+from tests import database
+
+MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0", "::")
+
+
+@pytest.fixture(autouse=True)
+def _own_settings_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests see no setting of the person who runs them, and no provider beyond this machine."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("FESTINGER_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("FESTINGER_OFFLINE", "1")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _loopback_only() -> Iterator[None]:
+    """Nothing in a test may reach beyond this machine."""
+    real = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not str(address[0]).startswith(LOOPBACK):
+            raise AssertionError(f"a test tried to reach {address}")
+        real(self, address)
+
+    socket.socket.connect = guarded  # type: ignore[method-assign,assignment]
+    yield
+    socket.socket.connect = real  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of this run share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if base.name.startswith("popen-") else base
+
+
+@pytest.fixture
+def database_url(run_folder: Path) -> Iterator[str]:
+    """A fresh, migrated database."""
+    url = database.clone(run_folder)
+    yield url
+    database.drop(run_folder, url)
+
+
+@pytest.fixture
+def empty_database_url(run_folder: Path) -> Iterator[str]:
+    """A fresh database without any schema."""
+    url = database.empty(run_folder)
+    yield url
+    database.drop(run_folder, url)
+
+
+@pytest.fixture
+async def store(database_url: str) -> AsyncIterator[Store]:
+    """An open store on a database of its own."""
+    async with open_store(database_url, StoreSettings(), door="test") as opened:
+        yield opened
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        factory = session.config._tmp_path_factory  # type: ignore[attr-defined]
+        database.stop_server(factory.getbasetemp())
