@@ -27,6 +27,7 @@
     │   ├── Overloaded
     │   ├── ProviderDown
     │   ├── ProviderRefused           502
+    │   ├── SecretUnreadable
     │   └── StoreDown
     └── CannotStart                   503  exit 5
         ├── KeyFileExposed
@@ -248,6 +249,12 @@ class ProviderRefused(Unavailable):
 
     http = 502
     default_hint = "Check the model's name and key with `festinger doctor`."
+
+
+class SecretUnreadable(Unavailable):
+    """This secret cannot be read with the present master key."""
+
+    default_hint = "Set it again, or bring back the master key that it was set with."
 
 
 class StoreDown(Unavailable):
