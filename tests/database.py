@@ -23,6 +23,7 @@ from typing import Any
 
 import psycopg
 
+from festinger.jobs.schema import job_migrations
 from festinger.store.migrate import migrate, own_migrations
 
 TEMPLATE = "festinger_template"
@@ -169,4 +170,4 @@ def _as(user: str | None, command: list[str]) -> None:
 def _make_template(socket: Path) -> None:
     with psycopg.connect(_url(socket, "postgres"), autocommit=True) as connection:
         connection.execute(f"create database {TEMPLATE}")
-    asyncio.run(migrate(_url(socket, TEMPLATE), own_migrations()))
+    asyncio.run(migrate(_url(socket, TEMPLATE), [*own_migrations(), *job_migrations()]))
