@@ -12,6 +12,8 @@ from festinger.settings.tree import StoreSettings
 from festinger.store.pool import Store, open_store
 from tests import database
 
+pytest_plugins = ["tests.proofs", "tests.leftovers"]
+
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0", "::")
