@@ -1,7 +1,8 @@
 """What does a database error mean to the rest of Festinger?
 
 The one place where psycopg's errors become ours. Whatever says that the database is away, full, too slow or
-being shut down is `StoreDown` and may be tried again; everything else is a fault of ours and stays as it is.
+being shut down is `StoreDown` and may be tried again. Rows that another's rows forbid are `Refused`. Everything
+else is a fault of ours and stays as it is.
 """
 
 from collections.abc import Iterator
@@ -11,11 +12,12 @@ import psycopg
 import psycopg_pool
 from psycopg import errors as pg
 
-from festinger.errors import StoreDown
+from festinger.errors import Refused, StoreDown
 from festinger.seeing.metrics import STORE_ERRORS
 
-_TOO_SLOW = (pg.QueryCanceled, pg.LockNotAvailable, pg.IdleInTransactionSessionTimeout)
+_TOO_SLOW = (pg.QueryCanceled, pg.LockNotAvailable, pg.IdleInTransactionSessionTimeout, pg.TransactionTimeout)
 _BUSY = (pg.DeadlockDetected, pg.SerializationFailure)
+_TAKEN = (pg.UniqueViolation, pg.ExclusionViolation)
 
 
 @contextmanager
@@ -24,28 +26,39 @@ def translated() -> Iterator[None]:
     try:
         yield
     except pg.DiskFull as error:
-        raise _down(
+        raise down(
             "disk_full", "The disk of the database is full.", "Free some space; nothing else is needed."
         ) from error
     except pg.ReadOnlySqlTransaction as error:
-        raise _down(
+        raise down(
             "read_only", "The database takes no writes now.", "Point `database_url` at the primary server."
         ) from error
     except _TOO_SLOW as error:
-        raise _down("too_slow", "The database took longer than its limit.", None) from error
+        raise down("too_slow", "The database took longer than its limit.") from error
     except _BUSY as error:
-        raise _down("busy", "Other work changed the same rows at the same moment.", "Try again.") from error
+        raise down("busy", "Other work changed the same rows at the same moment.", "Try again.") from error
     except psycopg_pool.PoolTimeout as error:
-        raise _down("no_connection", "No database connection became free in time.", None) from error
+        raise down("no_connection", "No database connection became free in time.") from error
     except psycopg_pool.PoolClosed as error:
-        raise _down("closed", "The store is closed.", "Open it again.") from error
+        raise down("closed", "The store is closed.", "Open it again.") from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise _down("lost", f"The database does not answer: {_first_line(error)}", None) from error
+        raise down("lost", f"The database does not answer: {_first_line(error)}") from error
+    except _TAKEN as error:
+        raise _refused("There is already one like this.", error) from error
+    except pg.ForeignKeyViolation as error:
+        raise _refused(
+            "What this belongs to is not there, or something still belongs to it.", error
+        ) from error
 
 
-def _down(kind: str, message: str, hint: str | None) -> StoreDown:
+def down(kind: str, message: str, hint: str | None = None) -> StoreDown:
     STORE_ERRORS.labels(kind).inc()
     return StoreDown(message, hint=hint, kind=kind)
+
+
+def _refused(message: str, error: psycopg.Error) -> Refused:
+    # The names of table and constraint only: the server's own detail repeats the values of the row.
+    return Refused(message, table=error.diag.table_name, constraint=error.diag.constraint_name)
 
 
 def _first_line(error: Exception) -> str:

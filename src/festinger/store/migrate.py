@@ -16,7 +16,10 @@ import structlog
 from psycopg.rows import DictRow, dict_row
 
 from festinger.errors import CannotStart, MigrationChanged, SchemaTooNew
+from festinger.store.address import checked, without_password
 from festinger.store.faults import translated
+from festinger.store.fitness import require_fit
+from festinger.store.line import CONNECT_SECONDS, LOCK_TIMEOUT_MS
 from festinger.store.queries import queries_of
 
 log = structlog.get_logger()
@@ -58,30 +61,61 @@ def outstanding(migrations: Sequence[Migration], applied: Iterable[tuple[str, st
 
 
 async def migrate(url: str, migrations: Sequence[Migration], *, allowed: bool = True) -> list[str]:
-    """Bring the database to the present shape; the names of what was applied.
+    """Bring the database to the present shape; the names of what was applied here.
 
     With `allowed` false nothing is applied: a database that is behind is `CannotStart`.
     """
+    applied = []
     with translated():
-        async with await psycopg.AsyncConnection[DictRow].connect(
-            url, autocommit=True, row_factory=dict_row
-        ) as connection:
-            # Held for the session: ten processes that start at once take turns, nine find nothing to do.
-            await connection.execute(Q["lock_migrations"].sql)
-            await connection.execute(Q["create_schema_migration"].sql)
-            cursor = await connection.execute(Q["applied_migrations"].sql)
-            applied = [(row["name"], row["sha256"]) for row in await cursor.fetchall()]
-            todo = outstanding(migrations, applied)
-            if todo and not allowed:
-                raise CannotStart(
-                    f"The database is behind by {len(todo)} migrations and `store.migrate` is `manual`.",
-                    hint="Run `festinger migrate`.",
-                )
-            for migration in todo:
-                async with connection.transaction():
-                    await connection.execute(migration.sql)
-                    await connection.execute(
-                        Q["record_migration"].sql, {"name": migration.name, "sha256": migration.sha256}
-                    )
-                log.info("migration applied", room="store", migration=migration.name)
-    return [migration.name for migration in todo]
+        async with await _connect(url) as connection:
+            await require_fit(connection)
+            while (name := await _step(connection, migrations, allowed=allowed)) is not None:
+                log.info("migration applied", room="store", migration=name)
+                applied.append(name)
+    return applied
+
+
+async def _step(
+    connection: psycopg.AsyncConnection[DictRow], migrations: Sequence[Migration], *, allowed: bool
+) -> str | None:
+    """Apply the first outstanding migration in a transaction of its own; its name, or none when all is done."""
+    async with connection.transaction():
+        # Held to the end of this transaction, not of the session, which behind a pooler is shared. Of ten
+        # processes that start at once, each looks again when its turn comes.
+        await connection.execute(Q["lock_migrations"].sql)
+        todo = outstanding(migrations, await _applied(connection))
+        if todo and not allowed:
+            raise CannotStart(
+                f"The database is behind by {len(todo)} migrations and `store.migrate` is `manual`.",
+                hint="Run `festinger migrate`.",
+            )
+        if not todo:
+            return None
+        await connection.execute(Q["create_schema_migration"].sql)
+        await connection.execute(Q["limit_locks"].sql, {"lock_timeout": f"{LOCK_TIMEOUT_MS}ms"})
+        await connection.execute(todo[0].sql.encode())
+        await connection.execute(Q["record_migration"].sql, {"name": todo[0].name, "sha256": todo[0].sha256})
+        return todo[0].name
+
+
+async def _applied(connection: psycopg.AsyncConnection[DictRow]) -> list[tuple[str, str]]:
+    """What the database has taken; asking changes nothing, so a role that may only read can ask."""
+    cursor = await connection.execute(Q["find_schema_migration"].sql)
+    found = await cursor.fetchone()
+    if found is None or found["name"] is None:
+        return []
+    cursor = await connection.execute(Q["applied_migrations"].sql)
+    return [(row["name"], row["sha256"]) for row in await cursor.fetchall()]
+
+
+async def _connect(url: str) -> psycopg.AsyncConnection[DictRow]:
+    try:
+        return await psycopg.AsyncConnection[DictRow].connect(
+            checked(url),
+            autocommit=True,
+            row_factory=dict_row,
+            connect_timeout=CONNECT_SECONDS,
+            application_name="festinger:migrate",
+        )
+    except psycopg.OperationalError as error:
+        raise psycopg.OperationalError(without_password(str(error), url)) from error

@@ -1,39 +1,45 @@
 """Talking to the database: one pool, named queries, short transactions.
 
 `Store` is what the other rooms hold. They open a transaction, run named queries in it and get plain rows
-back; psycopg stays inside this room. A hot transaction has the tighter limit of the request path.
+back; psycopg stays inside this room. A hot transaction has the tighter limit of the request path, a patient
+one has none. How a connection is made, and made again, is the line's matter.
 """
 
+import asyncio
+import math
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import psycopg
 import psycopg_pool
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow
 
 from festinger.errors import NotFound
 from festinger.seeing.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING, STORE_SECONDS
 from festinger.settings.tree import StoreSettings
-from festinger.store.faults import translated
+from festinger.store.faults import down, translated
+from festinger.store.fitness import require_fit
+from festinger.store.line import CONNECT_SECONDS, Line, Redialled
+from festinger.store.line import Connection as Connection
 from festinger.store.queries import Query, queries_of
 
 Row = Mapping[str, Any]
-Connection = psycopg.AsyncConnection[DictRow]
 
 Q = queries_of("festinger.store")
 
-CONNECT_SECONDS = 5
-LOCK_TIMEOUT_MS = 5_000
-RECONNECT_SECONDS = 5.0
-"""The longest pause between two tries to reach a database that went away."""
+LIFETIME_SECONDS = 30 * 60
+"""A connection is replaced after this, so that a server that moved or was given new rights is met anew."""
+GRACE_SECONDS = 1.0
+"""What a server gets beyond its own limit to say that it stopped; then it counts as frozen."""
 
 
 class Transaction:
     """One transaction in progress. Its changes are in force together, when the block ends without error."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, limit: float | None = None) -> None:
         self.connection = connection
+        self._deadline = None if limit is None else limit + GRACE_SECONDS
 
     async def all(self, query: Query, **parameters: Any) -> list[DictRow]:
         """Every row that the query gives."""
@@ -64,31 +70,57 @@ class Transaction:
     async def run_many(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> int:
         """Run it once a row, in one round trip."""
         with translated(), STORE_SECONDS.labels(query.room).time():
-            async with self.connection.cursor() as cursor:
+            async with self._in_time(), self.connection.cursor() as cursor:
                 await cursor.executemany(query.sql, rows)
                 return cursor.rowcount
 
     async def _execute(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
         with translated(), STORE_SECONDS.labels(query.room).time():
-            return await self.connection.execute(query.sql, parameters)
+            async with self._in_time():
+                return await self.connection.execute(query.sql, parameters)
+
+    @asynccontextmanager
+    async def _in_time(self) -> AsyncIterator[None]:
+        # The server keeps the limit itself; this is for one that froze and keeps nothing any more.
+        try:
+            async with asyncio.timeout(self._deadline):
+                yield
+        except TimeoutError as error:
+            raise down("frozen", "The database stopped answering in the middle of a statement.") from error
 
 
 class Store:
     """The database, open. Made by `open_store`."""
 
-    def __init__(self, pool: psycopg_pool.AsyncConnectionPool[Connection], settings: StoreSettings) -> None:
+    def __init__(
+        self,
+        pool: psycopg_pool.AsyncConnectionPool[Connection],
+        settings: StoreSettings,
+        *,
+        line: Line,
+        direct: Line,
+    ) -> None:
         self.pool = pool
         self._settings = settings
+        self._line = line
+        self._direct = direct
 
     @asynccontextmanager
-    async def transaction(self, *, hot: bool = False) -> AsyncIterator[Transaction]:
-        """A transaction on a connection of its own; `hot` gives it the limits of the request path."""
+    async def transaction(self, *, hot: bool = False, patient: bool = False) -> AsyncIterator[Transaction]:
+        """A transaction on a connection of its own.
+
+        `hot` gives it the limit of the request path; `patient` takes the limit away, for work that is
+        known to be long.
+        """
         limit = self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms
         with translated():
-            async with self.pool.connection(timeout=limit / 1000) as connection, connection.transaction():
-                transaction = Transaction(connection)
-                if hot:
-                    await transaction.run(Q["limit_statement"], timeout=f"{limit}ms")
+            async with AsyncExitStack() as stack:
+                connection = await self._begin(stack, wait=limit / 1000)
+                transaction = Transaction(connection, limit=None if patient else limit / 1000)
+                if self._line.pooler:
+                    await transaction.run(Q["configure_connection"], **self._line.limits, local=True)
+                if hot or patient:
+                    await transaction.run(Q["limit_statement"], timeout="0" if patient else f"{limit}ms")
                 yield transaction
 
     async def all(self, query: Query, *, hot: bool = False, **parameters: Any) -> list[DictRow]:
@@ -111,40 +143,80 @@ class Store:
         async with self.transaction(hot=hot) as transaction:
             return await transaction.run(query, **parameters)
 
+    @asynccontextmanager
+    async def apart(self) -> AsyncIterator[Connection]:
+        """A connection outside the pool, in autocommit and without a statement limit, straight to the server.
+
+        For what lasts: LISTEN, and building an index beside running writes.
+        """
+        with translated():
+            connection = await self._direct.dial()
+            async with connection:
+                await connection.set_autocommit(True)
+                await connection.execute(Q["limit_session"].sql)
+                yield connection
+
     def measure(self) -> None:
         """Move the gauges of the pool to what it is now."""
         stats = self.pool.get_stats()
         STORE_POOL_SIZE.set(stats.get("pool_size", 0))
         STORE_POOL_WAITING.set(stats.get("requests_waiting", 0))
 
+    async def _begin(self, stack: AsyncExitStack, *, wait: float) -> Connection:
+        """A connection whose transaction has begun and ends with `stack`.
+
+        A pooled connection may have died since its last use, which its first statement shows. After a restart
+        of the server all of them have, so each may fail once before a fresh one is asked for.
+        """
+        for spare in range(self.pool.max_size, -1, -1):
+            async with AsyncExitStack() as attempt:
+                connection = await self._take(wait)
+                attempt.push_async_callback(self.pool.putconn, connection)
+                try:
+                    await attempt.enter_async_context(connection.transaction())
+                except psycopg.OperationalError:
+                    if not (connection.closed and spare):
+                        raise
+                    continue
+                await stack.enter_async_context(attempt.pop_all())
+                return connection
+        raise AssertionError("the last try returns or raises")
+
+    async def _take(self, wait: float) -> Connection:
+        try:
+            return await self.pool.getconn(timeout=wait)
+        except psycopg_pool.PoolTimeout as error:
+            if self._line.trouble is None:
+                raise
+            raise down("lost", f"The database does not answer: {self._line.trouble}") from error
+
 
 @asynccontextmanager
 async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIterator[Store]:
-    """A store on a database that is already there and migrated. `door` names the process in Postgres."""
+    """A store on a database that is already there and migrated. `door` names the process in Postgres.
 
-    async def configure(connection: Connection) -> None:
-        parameters = {
-            "statement_timeout": f"{settings.statement_timeout_ms}ms",
-            "lock_timeout": f"{LOCK_TIMEOUT_MS}ms",
-            "application_name": f"festinger:{door}",
-        }
-        await connection.execute(Q["configure_connection"].sql, parameters)
-        await connection.commit()
-
-    pool = psycopg_pool.AsyncConnectionPool(
-        url,
-        connection_class=Connection,
-        kwargs={"row_factory": dict_row, "connect_timeout": CONNECT_SECONDS},
+    One that does not answer is `StoreDown` at once, one that is too old `StoreUnfit`. Once open, a store
+    outlives its server: it finds it again by itself.
+    """
+    listen_url = settings.listen_url.get_secret_value() if settings.listen_url else None
+    line = Line(url, settings, door=door, pooler=listen_url is not None)
+    direct = Line(listen_url or url, settings, door=door)
+    pool: psycopg_pool.AsyncConnectionPool[Connection] = psycopg_pool.AsyncConnectionPool(
+        connection_class=Redialled,
+        kwargs={"line": line},
         min_size=settings.pool_min,
-        max_size=settings.pool_max,
-        configure=configure,
-        check=psycopg_pool.AsyncConnectionPool.check_connection,
-        reconnect_timeout=RECONNECT_SECONDS,
+        max_size=max(settings.pool_min, settings.pool_max),
+        max_lifetime=LIFETIME_SECONDS,
+        # The line never gives up, so the pool need not either.
+        reconnect_timeout=math.inf,
         open=False,
     )
     with translated():
-        await pool.open(wait=True, timeout=settings.start_timeout)
+        async with await line.dial() as connection:
+            await require_fit(connection)
+        await pool.open(wait=True, timeout=CONNECT_SECONDS)
     try:
-        yield Store(pool, settings)
+        yield Store(pool, settings, line=line, direct=direct)
     finally:
+        line.hang_up()
         await pool.close()
