@@ -20,7 +20,7 @@ BUILD_WHEELS := hatchling editables
 
 UV = $(or $(wildcard $(BIN)/uv),$(shell command -v uv))
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --only-binary :all: \
-	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
+	--no-header --no-annotate
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
