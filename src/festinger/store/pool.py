@@ -7,8 +7,10 @@ one has none. How a connection is made, and made again, is the line's matter.
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+import os
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import psycopg
@@ -32,14 +34,16 @@ LIFETIME_SECONDS = 30 * 60
 """A connection is replaced after this, so that a server that moved or was given new rights is met anew."""
 GRACE_SECONDS = 1.0
 """What a server gets beyond its own limit to say that it stopped; then it counts as frozen."""
+LONGEST_SECONDS = 24 * 3600.0
+"""Even patient work ends."""
 
 
 class Transaction:
     """One transaction in progress. Its changes are in force together, when the block ends without error."""
 
-    def __init__(self, connection: Connection, *, limit: float | None = None) -> None:
+    def __init__(self, connection: Connection, *, limit: float = math.inf) -> None:
         self.connection = connection
-        self._deadline = None if limit is None else limit + GRACE_SECONDS
+        self._deadline = min(limit + GRACE_SECONDS, LONGEST_SECONDS)
 
     async def all(self, query: Query, **parameters: Any) -> list[DictRow]:
         """Every row that the query gives."""
@@ -70,23 +74,43 @@ class Transaction:
     async def run_many(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> int:
         """Run it once a row, in one round trip."""
         with translated(), STORE_SECONDS.labels(query.room).time():
-            async with self._in_time(), self.connection.cursor() as cursor:
+            with self._in_time():
+                cursor = self.connection.cursor()
                 await cursor.executemany(query.sql, rows)
                 return cursor.rowcount
 
     async def _execute(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
         with translated(), STORE_SECONDS.labels(query.room).time():
-            async with self._in_time():
+            with self._in_time():
                 return await self.connection.execute(query.sql, parameters)
 
-    @asynccontextmanager
-    async def _in_time(self) -> AsyncIterator[None]:
-        # The server keeps the limit itself; this is for one that froze and keeps nothing any more.
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        # The server keeps the limit itself; this is for one that froze and keeps nothing any more. Its wire is
+        # cut instead of the caller being cancelled: psycopg answers that by asking the server once more.
+        watch = Watch(self.connection)
+        timer = asyncio.get_running_loop().call_later(self._deadline, watch.cut)
         try:
-            async with asyncio.timeout(self._deadline):
-                yield
-        except TimeoutError as error:
+            yield
+        except psycopg.OperationalError as error:
+            if not watch.has_cut:
+                raise
             raise down("frozen", "The database stopped answering in the middle of a statement.") from error
+        finally:
+            timer.cancel()
+
+
+class Watch:
+    """Ends a connection from this side, in whichever state it is."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.has_cut = False
+        self._connection = connection
+
+    def cut(self) -> None:
+        self.has_cut = True
+        with socket.socket(fileno=os.dup(self._connection.fileno())) as wire:
+            wire.shutdown(socket.SHUT_RDWR)
 
 
 class Store:
@@ -116,7 +140,7 @@ class Store:
         with translated():
             async with AsyncExitStack() as stack:
                 connection = await self._begin(stack, wait=limit / 1000)
-                transaction = Transaction(connection, limit=None if patient else limit / 1000)
+                transaction = Transaction(connection, limit=math.inf if patient else limit / 1000)
                 if self._line.pooler:
                     await transaction.run(Q["configure_connection"], **self._line.limits, local=True)
                 if hot or patient:
