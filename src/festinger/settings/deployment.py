@@ -1,0 +1,61 @@
+"""What was this process started with?
+
+The environment, the options of the command, and where a settings file may lie. Values only; `sources` reads
+them. This is the one place of the room that asks the operating system for them.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PREFIX = "FESTINGER_"
+
+CONFIG_VARIABLE = "FESTINGER_CONFIG"
+SECRET_KEY_VARIABLE = "FESTINGER_SECRET_KEY"  # noqa: S105 - the name of a variable, not a secret
+NO_BROWSER_VARIABLE = "FESTINGER_NO_BROWSER"
+OUTSIDE_THE_TREE = frozenset({CONFIG_VARIABLE, SECRET_KEY_VARIABLE, NO_BROWSER_VARIABLE})
+"""Variables that are no setting: where the file lies, the master key, and a switch for tests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """What a process was started with: all that settings can come from, but for the config table."""
+
+    environment: Mapping[str, str]
+    folder: Path
+    config_folder: Path
+    config: Path | None = None
+    command_line: Mapping[str, object] = field(default_factory=dict)
+
+    def file(self) -> Path | None:
+        """The settings file that counts now. One that was named counts even if it is missing, so that it is missed."""
+        named = self.named_file()
+        return named or next((path for path in self.candidates() if path.exists()), None)
+
+    def named_file(self) -> Path | None:
+        if self.config:
+            return self.config.expanduser()
+        named = self.environment.get(CONFIG_VARIABLE, "").strip()
+        return Path(named).expanduser() if named else None
+
+    def candidates(self) -> tuple[Path, ...]:
+        """Where a settings file may lie, the first that exists being the one that counts."""
+        named = self.named_file()
+        return (named,) if named else (self.folder / "festinger.yaml", self.config_folder / "config.yaml")
+
+
+def this_process(
+    *,
+    config: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
+) -> Deployment:
+    """The deployment that this process finds itself in."""
+    return Deployment(
+        environment=dict(os.environ if environ is None else environ),
+        folder=Path.cwd(),
+        config_folder=Path.home() / ".config" / "festinger",
+        config=config,
+        command_line=dict(flags or {}),
+    )

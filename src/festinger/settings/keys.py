@@ -1,0 +1,234 @@
+"""Which settings are there, and which one does a name mean?
+
+A `Key` is one leaf of the tree with everything that a page, a command or an error says about it. A person
+may write its full name (`store.pool_max`), its bare name where that is unique, or a name of the first
+design. Everything that comes from outside is text and is read here by the declared type of its key, so a
+value means the same in a file, a row, a variable and on the command line.
+"""
+
+import difflib
+import types
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import annotated_types
+from pydantic import BaseModel, ConfigDict, SecretStr, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from festinger.errors import BadSetting, UnknownSetting
+from festinger.settings.tree import Settings
+
+MAX_CHARS = 4096
+"""Longest text of one value; the longest path that Linux opens."""
+
+SHOWN_CHARS = 60
+LAST_CHARS = 4
+SHORT_SECRET = 12
+"""A secret below this length shows not even its last characters."""
+
+ALIASES = {"write_model_id": "llm.write", "resolve_model_id": "llm.resolve"}
+"""Names of the first design that live on."""
+
+MAX_ITEMS = 1000
+
+NOTHING = ("", "~", "null", "none")
+
+Raw = str | Sequence[str]
+"""A value as it was given: one text, or the items of a list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One setting: what it is called, what it may hold and what it is for."""
+
+    name: str
+    meaning: str
+    default: Any
+    restart: bool
+    per_space: bool
+    early: bool
+    secret: bool
+    optional: bool
+    is_list: bool
+    allowed: str
+    adapter: TypeAdapter[Any]
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment."""
+        return "FESTINGER_" + self.name.replace(".", "__").upper()
+
+    @property
+    def when(self) -> str:
+        return "restart" if self.restart else "live"
+
+
+def read(key: Key, raw: Raw) -> Any:
+    """The value that `raw` means for this key, or `BadSetting` saying what is wrong with it."""
+    given = [raw] if isinstance(raw, str) else list(raw)
+    if any(_is_unfit(text) for text in given):
+        raise BadSetting(f"has control characters or more than {MAX_CHARS} characters")
+    if key.is_list:
+        items = raw.split(",") if isinstance(raw, str) else given
+        if len(items) > MAX_ITEMS:
+            raise BadSetting(f"has more than {MAX_ITEMS} items")
+        return _validated(key, tuple(item.strip() for item in items if item.strip()))
+    if not isinstance(raw, str):
+        raise BadSetting("is a list, but one value is expected")
+    text = raw.strip()
+    if key.optional and text.lower() in NOTHING:
+        return None
+    return _validated(key, text)
+
+
+def _validated(key: Key, value: object) -> Any:
+    try:
+        return key.adapter.validate_python(value)
+    except ValidationError as error:
+        # The foreign error quotes its input, which may be a secret: it is left behind.
+        raise BadSetting(f"must be {key.allowed}") from (None if key.secret else error)
+
+
+def _is_unfit(text: str) -> bool:
+    return len(text) > MAX_CHARS or any(unicodedata.category(char) in ("Cc", "Cs") for char in text.strip())
+
+
+def shown(key: Key, value: Any) -> str:
+    """The value as people may see it; of a secret no more than its end."""
+    if value is None:
+        return ""
+    if isinstance(value, SecretStr):
+        plain = value.get_secret_value()
+        return "set" if len(plain) < SHORT_SECRET else f"set (…{plain[-LAST_CHARS:]})"
+    if key.secret:
+        return "set"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return str(value)
+
+
+def shortened(raw: Raw) -> str:
+    """What was given, short enough for a message of one line."""
+    text = raw if isinstance(raw, str) else ", ".join(raw)
+    flat = "".join(char if char.isprintable() else "�" for char in text[: SHOWN_CHARS + 1])
+    return flat if len(flat) <= SHOWN_CHARS else flat[:SHOWN_CHARS] + "…"
+
+
+def value_at(tree: BaseModel, name: str) -> Any:
+    """The value that a tree holds under a full name."""
+    found: Any = tree
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def find(name: str) -> Key:
+    """The key that a person means by `name`, or `UnknownSetting` with the nearest one."""
+    full = ALIASES.get(name, name)
+    if full in KEYS:
+        return KEYS[full]
+    homes = BARE.get(full, ())
+    if len(homes) == 1:
+        return KEYS[homes[0]]
+    if homes:
+        listed = ", ".join(f"`{home}`" for home in homes)
+        raise UnknownSetting(f"`{name}` is a setting of several sections: {listed}.", key=name)
+    near = nearest(full)
+    question = f": did you mean `{near}`?" if near else "."
+    raise UnknownSetting(f"`{shortened(name)}` is not a setting{question}", key=shortened(name), nearest=near)
+
+
+def nearest(name: str) -> str | None:
+    """The known key that looks most like `name`, if any does."""
+    # Long names are cut: matching takes time by the square of the length.
+    wanted = name[:80].lower()
+    full = difflib.get_close_matches(wanted, KEYS, n=1, cutoff=0.6)
+    if full:
+        return full[0]
+    bare = difflib.get_close_matches(wanted.rpartition(".")[2], BARE, n=1, cutoff=0.75)
+    return BARE[bare[0]][0] if bare else None
+
+
+def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _leaves(inner, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field
+
+
+def _key(name: str, field: FieldInfo) -> Key:
+    flags = field.json_schema_extra
+    if not field.description or not isinstance(flags, dict):
+        raise TypeError(f"`{name}` was not declared with `key(…)`")
+    inner, optional = _without_none(field.annotation)
+    annotated: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    return Key(
+        name=name,
+        meaning=field.description,
+        default=field.get_default(call_default_factory=True, validated_data={}),
+        restart=bool(flags["restart"]),
+        per_space=bool(flags["per_space"]),
+        early=bool(flags["early"]),
+        secret=inner is SecretStr,
+        optional=optional,
+        is_list=get_origin(inner) is tuple,
+        allowed=str(flags["allowed"] or _allowed(inner, field.metadata)) + (" or empty" if optional else ""),
+        adapter=TypeAdapter(annotated, config=ConfigDict(allow_inf_nan=False)),
+    )
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) not in (Union, types.UnionType):
+        return annotation, False
+    inner = [choice for choice in get_args(annotation) if choice is not type(None)]
+    first = inner[0]
+    return (get_args(first)[0] if get_origin(first) is Annotated else first), len(inner) < len(
+        get_args(annotation)
+    )
+
+
+_WORDS: Mapping[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    SecretStr: "a secret text",
+}
+
+
+def _allowed(inner: Any, bounds: Sequence[Any]) -> str:
+    """What may stand there, in words."""
+    if get_origin(inner) is Literal:
+        return " or ".join(f"`{choice}`" for choice in get_args(inner))
+    if get_origin(inner) is tuple:
+        return "texts with commas between"
+    low = next((bound.ge for bound in bounds if isinstance(bound, annotated_types.Ge)), None)
+    high = next((bound.le for bound in bounds if isinstance(bound, annotated_types.Le)), None)
+    words = _WORDS[inner]
+    if low is not None and high is not None:
+        return f"{words} from {low} to {high}"
+    return words if low is None else f"{words} from {low} on"
+
+
+KEYS: Mapping[str, Key] = {name: _key(name, field) for name, field in _leaves(Settings)}
+"""Every key by its full name, in the order of the tree."""
+
+SECTIONS = frozenset(name.rpartition(".")[0] for name in KEYS) - {""}
+
+
+def _bare_names() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name in KEYS:
+        bare = name.rpartition(".")[2]
+        found[bare] = (*found.get(bare, ()), name)
+    return found
+
+
+BARE: Mapping[str, tuple[str, ...]] = _bare_names()
+"""The keys that share a bare name."""

@@ -1,0 +1,198 @@
+"""Which settings are in force now?
+
+`LiveSettings` holds the tree of a running process while its file and the rows of the config table change.
+Readers take one snapshot (`now`, `for_space`) at the start of a request or job and keep it. An edit is taken
+whole or not at all: a bad one is logged once and kept as a problem until it is mended, and the old tree stays.
+A key that needs a restart keeps the value that the process started with. Who is told of a change, and where
+rows are stored, is decided at wiring; `watch` follows the file.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import structlog
+
+from festinger.errors import BadInput, BadSetting, SettingPinned
+from festinger.ids import EVERY_SPACE, SpaceId
+from festinger.seeing.metrics import SETTINGS_REFUSED
+from festinger.settings.deployment import Deployment
+from festinger.settings.keys import Key, Raw, find
+from festinger.settings.loaded import Given, Kind, Loaded, Row
+from festinger.settings.snapshot import (
+    Changed,
+    Rows,
+    Said,
+    changes,
+    first_snapshot,
+    next_snapshot,
+    waiting,
+)
+from festinger.settings.sources import from_deployment, from_file, from_row
+from festinger.settings.tree import Settings
+
+log = structlog.get_logger(room="settings")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """An edit that was refused and still waits to be mended."""
+
+    source: Kind
+    message: str
+    hint: str
+    details: Mapping[str, Any]
+
+
+OnChange = Callable[[tuple[Changed, ...]], None]
+OnRefusal = Callable[[Problem], None]
+
+
+class LiveSettings:
+    """The settings of this process, as they are in force at each moment."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        """Read what the process was started with; anything wrong in it stops the start."""
+        self.deployment = deployment
+        said = Said(file=from_file(deployment.file()), pinned=from_deployment(deployment))
+        self._snapshot = first_snapshot(said)
+        self._problems: dict[Kind, Problem] = {}
+        self._on_change: list[OnChange] = []
+        self._on_refusal: list[OnRefusal] = []
+
+    @property
+    def now(self) -> Settings:
+        """The tree in force. Take it once a request or job, and keep it."""
+        return self._snapshot.in_force.tree
+
+    def for_space(self, space: SpaceId) -> Settings:
+        """The tree in force for one space."""
+        return self._snapshot.of(space).tree
+
+    def loaded(self, space: SpaceId = EVERY_SPACE) -> Loaded:
+        """The tree in force with the source of each value."""
+        return self._snapshot.of(space)
+
+    @property
+    def needs_restart(self) -> tuple[Changed, ...]:
+        """Keys whose new value waits for the next start."""
+        return waiting(self._snapshot)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What was refused and is not mended yet."""
+        return tuple(self._problems.values())
+
+    @property
+    def problem(self) -> Problem | None:
+        """The first of the problems."""
+        return next(iter(self.problems), None)
+
+    def on_change(self, subscriber: OnChange) -> None:
+        """Have `subscriber` called with what changed, after it is in force."""
+        self._on_change.append(subscriber)
+
+    def on_refusal(self, subscriber: OnRefusal) -> None:
+        """Have `subscriber` called once for each edit that is refused."""
+        self._on_refusal.append(subscriber)
+
+    def start_with(self, rows: Iterable[Row]) -> None:
+        """Lay the config table over a process that is still starting: keys that need a restart are taken
+        too, and a bad row stops the start."""
+        found = {(row.space, name): value for row in rows for name, value in [from_row(row)]}
+        said = replace(self._snapshot.said, rows=found)
+        self._take(said, started=said.wanted().tree)
+
+    def is_whole(self) -> bool:
+        """Whether the file holds something that can be read; a file that is being written often does not."""
+        try:
+            return bool(from_file(self.deployment.file()))
+        except BadInput:
+            return False
+
+    def reload_file(self) -> Problem | None:
+        """Read the file again. What is wrong with it is kept as a problem and changes nothing."""
+        try:
+            layer = from_file(self.deployment.file())
+            self._take(replace(self._snapshot.said, file=layer))
+        except BadInput as error:
+            return self._refuse(Kind.FILE, error)
+        self._problems.pop(Kind.FILE, None)
+        return None
+
+    def apply_rows(self, rows: Iterable[Row], *, space: SpaceId | None = None) -> Problem | None:
+        """Take the rows that the config table holds now: all of them, or all of one space. A row that does
+        not fit leaves its key as it was, and the others count."""
+        before = self._snapshot.said.rows
+        others = {at: found for at, found in before.items() if space is not None and at[0] != space}
+        read, problem = _readable(rows, before)
+        try:
+            self._take(replace(self._snapshot.said, rows={**others, **read}))
+        except BadSetting as error:
+            problem = problem or error
+        if problem:
+            return self._refuse(Kind.TABLE, problem)
+        self._problems.pop(Kind.TABLE, None)
+        return None
+
+    def change(self, name: str, raw: Raw, *, space: SpaceId = EVERY_SPACE) -> Row:
+        """The row that sets a key to a value, with its full name, checked as it will be when it is read.
+        Nothing is written and nothing is in force until `apply_rows` brings the row back from the table."""
+        key = self.changeable(name)
+        row = Row(space=space, key=key.name, value=raw if isinstance(raw, str) else ",".join(raw))
+        full, found = from_row(row)
+        said = self._snapshot.said
+        replace(said, rows={**said.rows, (space, full): found}).wanted(space)
+        return row
+
+    def changeable(self, name: str) -> Key:
+        """The key that a name means, if the deployment has not pinned it."""
+        key = find(name)
+        pin = self._snapshot.said.pinned.get(key.name)
+        if pin:
+            raise SettingPinned(f"`{key.name}` is pinned by the {pin.source}.", **_pin_details(key, pin))
+        return key
+
+    def _take(self, said: Said, *, started: Settings | None = None) -> None:
+        """Put what the sources say in force, in one step, and tell who wants to know."""
+        old = self._snapshot
+        # One assignment of a frozen value: whoever reads meanwhile has the old tree or the new one, never a mix.
+        self._snapshot = next_snapshot(said, started=started or old.started)
+        changed = changes(old, self._snapshot)
+        if not changed:
+            return
+        log.info("settings changed", keys=[change.key for change in changed])
+        for subscriber in self._on_change:
+            subscriber(changed)
+
+    def _refuse(self, source: Kind, error: BadInput) -> Problem:
+        problem = Problem(source=source, message=error.message, hint=error.hint, details=error.details)
+        # The same bad edit is met again at every look; it is news once.
+        if self._problems.get(source) == problem:
+            return problem
+        self._problems[source] = problem
+        SETTINGS_REFUSED.labels(source.value).inc()
+        place = {name: error.details[name] for name in ("file", "line", "key") if error.details.get(name)}
+        log.error("settings refused", source=source.value, error=error.message, **place)
+        for subscriber in self._on_refusal:
+            subscriber(problem)
+        return problem
+
+
+def _readable(rows: Iterable[Row], before: Rows) -> tuple[Rows, BadInput | None]:
+    """The rows that can be read, an unreadable one standing in its earlier form, and what was wrong first."""
+    read: dict[tuple[SpaceId, str], Given] = {}
+    problem: BadInput | None = None
+    for row in rows:
+        try:
+            name, found = from_row(row)
+            read[row.space, name] = found
+        except BadInput as error:
+            problem = problem or error
+            earlier = before.get((row.space, row.key))
+            read |= {(row.space, row.key): earlier} if earlier else {}
+    return read, problem
+
+
+def _pin_details(key: Key, pin: Given) -> dict[str, str]:
+    return {"key": key.name, "source": pin.source.kind.value, "place": pin.source.place}
