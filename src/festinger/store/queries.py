@@ -39,7 +39,11 @@ class Queries(Mapping[str, Query]):
 
     def __init__(self, room: str, text: str) -> None:
         self.room = room
-        self._by_name = {query.name: query for query in _parse(room, text)}
+        self._by_name: dict[str, Query] = {}
+        for query in _parse(room, text):
+            if query.name in self._by_name:
+                raise ValueError(f"query `{query.name}` of `{room}` stands there twice")
+            self._by_name[query.name] = query
 
     def __getitem__(self, name: str) -> Query:
         return self._by_name[name]

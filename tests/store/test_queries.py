@@ -1,0 +1,51 @@
+import pytest
+
+from festinger.store.queries import Queries, Query, queries_of
+
+TEXT = """-- About this room.
+
+-- name: find_thing
+-- Finds one thing,
+-- by its id.
+select * from thing where space_id = %(space)s and id = %(id)s and note like '10%%' and space_id = %(space)s;
+
+-- name: count_things
+-- How many there are.
+select count(*) from thing;
+"""
+
+
+@pytest.mark.requirement("X-29")
+def test_a_query_has_a_name_a_purpose_and_a_statement() -> None:
+    queries = Queries("things", TEXT)
+
+    assert list(queries) == ["find_thing", "count_things"]
+    assert len(queries) == 2
+    assert queries["count_things"] == Query(
+        room="things", name="count_things", purpose="How many there are.", sql="select count(*) from thing"
+    )
+    assert queries["find_thing"].purpose == "Finds one thing, by its id."
+
+
+def test_a_plan_sees_each_parameter_once_and_a_percent_sign_as_it_is() -> None:
+    query = Queries("things", TEXT)["find_thing"]
+
+    assert query.parameters == ("space", "id")
+    assert query.positional.endswith("space_id = $1 and id = $2 and note like '10%' and space_id = $1")
+
+
+@pytest.mark.requirement("X-29")
+@pytest.mark.parametrize("body", ["select 1;", "-- Says what it is for."])
+def test_a_query_without_a_purpose_or_a_statement_is_not_taken(body: str) -> None:
+    with pytest.raises(ValueError, match="`lonely` of `things`"):
+        Queries("things", f"-- name: lonely\n{body}\n")
+
+
+def test_two_queries_of_one_name_are_not_taken() -> None:
+    with pytest.raises(ValueError, match="twice"):
+        Queries("things", TEXT + TEXT)
+
+
+def test_an_unknown_name_fails_where_it_is_looked_up() -> None:
+    with pytest.raises(KeyError):
+        queries_of("festinger.store")["nothing_like_this"]
