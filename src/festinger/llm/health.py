@@ -1,0 +1,67 @@
+"""Do the models that are configured answer?
+
+Makes one tiny call to each and says as data what came of it, for `festinger doctor`, the console and the
+test button of a model. No model at all is a state that everything works in, and is not a fault.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from festinger.clock import Stopwatch
+from festinger.errors import FestingerError, Overloaded
+from festinger.llm.port import Message, Model, Purpose, Role
+from festinger.seeing.checks import Check, fail, ok, warn
+
+HELLO = (Message(role=Role.USER, text="Answer with the single word: ready."),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What one tiny call came to: its latency, or the error."""
+
+    model: str
+    latency_ms: int | None
+    error: FestingerError | None = None
+
+
+async def probe(model: Model, stopwatch: Stopwatch) -> Probe:
+    """Ask for one word and leave after its first piece."""
+    began = stopwatch()
+    try:
+        async for _ in model.chat(HELLO):
+            pass
+    except FestingerError as error:
+        return Probe(model=model.name, latency_ms=None, error=error)
+    return Probe(model=model.name, latency_ms=round((stopwatch() - began) * 1000))
+
+
+async def check_models(
+    models: Mapping[Purpose, Model | FestingerError | None], stopwatch: Stopwatch
+) -> list[Check]:
+    """One check for each purpose. A model that serves several purposes is asked once; one that could not
+    even be chosen comes as its error."""
+    probes: dict[str, Probe] = {}
+    checks = []
+    for purpose, model in models.items():
+        if model is not None and not isinstance(model, FestingerError) and model.name not in probes:
+            probes[model.name] = await probe(model, stopwatch)
+        checks.append(_check(purpose, model, probes))
+    return checks
+
+
+def _check(purpose: Purpose, model: Model | FestingerError | None, probes: Mapping[str, Probe]) -> Check:
+    name = f"llm.{purpose}"
+    if model is None:
+        return ok(name, "No model is configured; rules and the small model decide, the rest waits.")
+    if isinstance(model, FestingerError):
+        return _failing(name, model)
+    seen = probes[model.name]
+    if seen.error is not None:
+        return _failing(name, seen.error, model=seen.model)
+    return ok(name, f"`{seen.model}` answers.", model=seen.model, latency_ms=seen.latency_ms)
+
+
+def _failing(name: str, error: FestingerError, **details: str) -> Check:
+    if isinstance(error, Overloaded):
+        return warn(name, error.message, error.hint, **details)
+    return fail(name, error.message, error.hint, **details)

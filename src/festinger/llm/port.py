@@ -1,0 +1,132 @@
+"""How is a model asked, and what does it give back?
+
+`Model` is the port that every room above asks through. `Provider` is the port below it: one exchange with one
+server, raw, without checks, guards or bill. Both have a shipped fake in `scripted`. Nothing here does I/O.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from festinger.llm.endpoint import Endpoint
+
+
+class Purpose(StrEnum):
+    """What a model is asked for; each purpose may have a model of its own."""
+
+    WRITE = "write"
+    RESOLVE = "resolve"
+    JUDGE = "judge"
+    CHAT = "chat"
+    SYSTEM2 = "system2"
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class Finish(StrEnum):
+    """Why a model stopped."""
+
+    DONE = "done"
+    LENGTH = "length"
+    FILTERED = "filtered"
+    UNKNOWN = "unknown"
+
+
+class Shape(BaseModel):
+    """What a structured answer looks like. Its first field is the reasoning: a verdict that is written
+    before its reasons is a guess with an excuse."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    reasoning: str = Field(description="The reasons, step by step, before anything is concluded.")
+
+
+T = TypeVar("T", bound=Shape)
+T_co = TypeVar("T_co", bound=Shape, covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    role: Role
+    text: str
+    prompt_hash: str | None = None
+    """Which prompt file it was made from; goes with everything that is produced from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a provider said in one exchange. No usage means that it did not tell."""
+
+    text: str
+    finish: Finish
+    usage: Usage | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A piece of a streamed answer. The last one has no text and says how it ended."""
+
+    text: str = ""
+    finish: Finish | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[T_co]):
+    """A whole, valid answer, with what must be kept beside whatever is made from it."""
+
+    value: T_co
+    model: str
+    prompt_hash: str | None
+    usage: Usage | None
+    cost_usd: Decimal | None
+    """What all its calls cost together; none if the price of any of them is unknown."""
+    calls: int
+    """2 if the first answer had to be repaired."""
+
+
+class Model(Protocol):
+    """A model that a room may ask. It remembers nothing between two questions."""
+
+    @property
+    def name(self) -> str:
+        """`provider:model`."""
+
+    async def answer(self, messages: Sequence[Message], shape: type[T]) -> Answer[T]:
+        """A valid answer in this shape, or an error; never half an answer, never a default."""
+
+    def chat(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]:
+        """The answer as it is being written."""
+
+
+class Provider(Protocol):
+    """One exchange with one server."""
+
+    @property
+    def endpoint(self) -> Endpoint: ...
+
+    async def complete(self, messages: Sequence[Message], shape: type[Shape] | None) -> Reply: ...
+
+    def stream(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]: ...
+
+    async def close(self) -> None: ...
+
+
+def prompt_hash(messages: Sequence[Message]) -> str | None:
+    """The hash of the prompt that these messages were made from."""
+    return next((message.prompt_hash for message in messages if message.prompt_hash), None)

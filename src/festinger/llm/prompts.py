@@ -1,0 +1,48 @@
+"""Which words does a room ask with, and by what name are they known afterwards?
+
+Prompts are Markdown files in a room's `prompts/` folder, with `{{ names }}` for what is put in. The first 12
+hex digits of the file's SHA-256 go with everything that it produced, so an answer can be traced to the exact
+words that asked for it. What the words say is the room's matter.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from festinger.llm.port import Message, Role
+
+HASH_CHARS = 12
+_SLOT = re.compile(r"\{\{ *([a-z][a-z0-9_]*) *\}\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    name: str
+    text: str
+    hash: str
+
+    @property
+    def slots(self) -> frozenset[str]:
+        return frozenset(_SLOT.findall(self.text))
+
+    def message(self, role: Role = Role.USER, **values: str) -> Message:
+        """A message with the values in their slots; each slot must have one and each value a slot.
+
+        What is put in is put in once: a value that looks like a slot stays as it is.
+        """
+        if values.keys() != self.slots:
+            wrong = sorted(values.keys() ^ self.slots)
+            raise TypeError(f"prompt `{self.name}` and its values differ in {', '.join(wrong)}")
+        text = _SLOT.sub(lambda slot: values[slot[1]], self.text)
+        return Message(role=role, text=text.strip(), prompt_hash=self.hash)
+
+
+@cache
+def prompt_of(package: str, name: str) -> Prompt:
+    """The prompt `prompts/<name>.md` of a room, by its package name (`festinger.judge`)."""
+    content = files(package).joinpath("prompts", f"{name}.md").read_bytes()
+    return Prompt(
+        name=name, text=content.decode("utf-8"), hash=hashlib.sha256(content).hexdigest()[:HASH_CHARS]
+    )
