@@ -1,0 +1,56 @@
+"""What does the reference page on settings say?
+
+Renders `docs/reference/settings.md` from the tree, so that the page cannot lag behind the code; a test
+compares the two. Run as a module it writes the page to stdout.
+"""
+
+import sys
+from collections.abc import Iterable
+from itertools import groupby
+
+from festinger.settings.keys import KEYS, Key, shown
+
+HEAD = """\
+# Settings
+
+Each setting has a default. It can be set, from the weakest source to the strongest, in
+
+1. a YAML file: `--config FILE`, else `FESTINGER_CONFIG`, else `./festinger.yaml`, else `~/.config/festinger/config.yaml`;
+2. the console, the API or `festinger settings set`, which keep it in the database;
+3. the environment: `FESTINGER_` and the path with `__`, such as `FESTINGER_STORE__POOL_MAX=20`;
+4. the command line.
+
+What the environment or the command line sets is pinned: the console and the API cannot change it.
+A *live* setting is in force at once when it changes, a *restart* one after the next start. Settings marked
+*early* are read before the database is open and cannot be kept in it; neither can secrets. Those marked
+*per space* may have another value in each space. An unknown name anywhere is refused with the nearest known
+one, and a bad edit of a running process changes nothing.
+
+Three variables are no settings: `FESTINGER_CONFIG` names the file, `FESTINGER_SECRET_KEY` holds the master
+key, and `FESTINGER_NO_BROWSER` keeps commands from opening a browser.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    sections = groupby(KEYS.values(), key=lambda key: key.name.partition(".")[0] if "." in key.name else "")
+    return HEAD + "".join(_section(name, keys) for name, keys in sections)
+
+
+def _section(name: str, keys: Iterable[Key]) -> str:
+    title = f"`{name}`" if name else "General"
+    return (
+        f"\n## {title}\n\n| key | default | may be | in force | meaning |\n|---|---|---|---|---|\n"
+        + "".join(_row(key) for key in keys)
+    )
+
+
+def _row(key: Key) -> str:
+    default = shown(key, key.default)
+    marks = [key.when, *(["early"] if key.early else []), *(["per space"] if key.per_space else [])]
+    cells = [f"`{key.name}`", f"`{default}`" if default else "–", key.allowed, ", ".join(marks), key.meaning]
+    return "| " + " | ".join(cells) + " |\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
