@@ -58,7 +58,7 @@ def dotted(node: ast.expr) -> str:
 @cache
 def parsed(path: Path) -> Module:
     text = path.read_text()
-    return Module(path=path, text=text, tree=ast.parse(text))
+    return Module(path=path, text=text, tree=ast.parse(text, filename=str(path)))
 
 
 def package_modules() -> list[Module]:
