@@ -27,6 +27,7 @@
     │   ├── Overloaded
     │   ├── ProviderDown
     │   ├── ProviderRefused           502
+    │   │   └── PartlyEmbedded
     │   ├── SecretUnreadable
     │   └── StoreDown
     └── CannotStart                   503  exit 5
@@ -36,7 +37,8 @@
         ├── PortTaken
         ├── SchemaTooNew
         ├── StoreUnfit
-        └── Unwired
+        ├── Unwired
+        └── WeightsUnfit
 
 The docstring of a class is its default message: it is written to the person who meets it. `name` is the
 class name in snake case, `hint` says what to do next. Each border (psycopg, HTTP, files) translates into
@@ -44,6 +46,7 @@ this tree once, with `from`; nothing else is caught on the way to an edge.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 
@@ -251,6 +254,22 @@ class ProviderRefused(Unavailable):
     default_hint = "Check the model's name and key with `festinger doctor`."
 
 
+class PartlyEmbedded(ProviderRefused):
+    """Some of the texts could not be embedded; the vectors of the others are here."""
+
+    default_hint = "Keep the vectors that are there and leave out the texts that were refused."
+
+    def __init__(self, vectors: Sequence[Any], failures: Mapping[int, FestingerError]) -> None:
+        """`vectors` has `None` where a text failed; `failures` says why, by the place of the text."""
+        self.vectors = vectors
+        self.failures = failures
+        first = next(iter(failures.values()))
+        super().__init__(
+            f"{len(failures)} of {len(vectors)} texts could not be embedded: {first.message}",
+            places=sorted(failures),
+        )
+
+
 class SecretUnreadable(Unavailable):
     """This secret cannot be read with the present master key."""
 
@@ -308,3 +327,9 @@ class StoreUnfit(CannotStart):
 
 class Unwired(CannotStart):
     """A part is used that was never wired in."""
+
+
+class WeightsUnfit(CannotStart):
+    """The weights of a model are missing, or are not the ones that were published."""
+
+    default_hint = "Install them again; until then memory works by words."

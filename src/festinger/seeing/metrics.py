@@ -44,6 +44,9 @@ JOBS_SECONDS = _histogram("festinger_jobs_run_seconds", "Time of a job.", "name"
 EMBEDDING_TEXTS = _counter("festinger_embedding_texts_total", "Texts embedded.", "purpose")
 EMBEDDING_CACHED = _counter("festinger_embedding_cached_total", "Texts answered from the cache.", "purpose")
 EMBEDDING_SECONDS = _histogram("festinger_embedding_call_seconds", "Time of an embedding call.")
+EMBEDDING_HALVED = _counter("festinger_embedding_halved_total", "Failed batches tried again by halves.")
+EMBEDDING_FAILED = _counter("festinger_embedding_failed_total", "Texts left without a vector.", "kind")
+EMBEDDING_CLIPPED = _counter("festinger_embedding_clipped_total", "Texts longer than the model reads.")
 
 LLM_CALLS = _counter("festinger_llm_calls_total", "Model calls.", "purpose", "result")
 LLM_TOKENS = _counter("festinger_llm_tokens_total", "Tokens of model calls.", "purpose", "direction")

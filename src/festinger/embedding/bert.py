@@ -1,0 +1,210 @@
+"""How does a BERT encoder look as an ONNX graph?
+
+The bundled weights are safetensors, and the runtime reads ONNX. The graph is small, so it is written down here
+and handed to the runtime together with the arrays as they lie in memory: no converter, no torch, no second copy
+on the disk. Standard operators only; batch and length are free. Pooling and unit length are part of it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+from safetensors import SafetensorError, safe_open
+
+from festinger.errors import WeightsUnfit
+
+OPSET = 20
+IR_VERSION = 10
+MASKED = -10_000.0
+"""Added to the attention of padding before the softmax; its share is then exactly 0 in float32."""
+
+Array = NDArray[Any]
+
+
+class Pooling(StrEnum):
+    MEAN = "mean"
+    CLS = "cls"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The measures of an encoder, as its `config.json` states them."""
+
+    layers: int
+    heads: int
+    hidden: int
+    epsilon: float
+
+
+@dataclass(slots=True)
+class Graph:
+    """Nodes and arrays of a graph that is being written. Each method adds one node and names its output."""
+
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    arrays: dict[str, Array] = field(default_factory=dict)
+
+    def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
+        output = f"{operator}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
+    def array(self, name: str, values: Array) -> str:
+        self.arrays[name] = np.ascontiguousarray(values)
+        return name
+
+    def number(self, name: str, value: float) -> str:
+        return self.array(name, np.array(value, dtype=np.float32))
+
+    def whole(self, name: str, *values: int) -> str:
+        return self.array(name, np.array(values, dtype=np.int64))
+
+
+def read_shape(folder: Path) -> Shape:
+    """The shape in `config.json`; refused where the graph below would compute something else."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
+        raise WeightsUnfit(
+            f"`{folder.name}` is not a plain BERT encoder, so its safetensors cannot be run.",
+            hint="Put the model's ONNX file into the folder as `model.onnx`.",
+        )
+    return Shape(
+        layers=config["num_hidden_layers"],
+        heads=config["num_attention_heads"],
+        hidden=config["hidden_size"],
+        epsilon=config["layer_norm_eps"],
+    )
+
+
+def read_tensors(path: Path) -> dict[str, Array]:
+    """The tensors by name, each read on its own so that the file is never held twice."""
+    try:
+        with safe_open(path, framework="numpy") as tensors:
+            return {name.removeprefix("bert."): tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise WeightsUnfit(f"`{path.name}` cannot be read: {error}") from error
+
+
+def written(tensors: Mapping[str, Array], shape: Shape, pooling: Pooling) -> Graph:
+    """The whole way from token ids to unit vectors."""
+    graph = Graph()
+    mask = graph.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
+    hidden = _embeddings(graph, tensors, shape)
+    bias = _attention_bias(graph, mask)
+    graph.whole("split_heads", 0, 0, shape.heads, shape.hidden // shape.heads)
+    graph.whole("join_heads", 0, 0, shape.hidden)
+    graph.number("scale", (shape.hidden / shape.heads) ** -0.5)
+    for number in range(shape.layers):
+        hidden = _layer(graph, tensors, shape, hidden=hidden, bias=bias, prefix=f"encoder.layer.{number}.")
+    pooled = _mean(graph, hidden, mask) if pooling is Pooling.MEAN else _first(graph, hidden)
+    _unit_length(graph, pooled)
+    return graph
+
+
+def as_model(graph: Graph, dimensions: int) -> bytes:
+    """The graph in ONNX form, its arrays left out: they are handed to the runtime as they are."""
+    numbers = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
+        for name in ("input_ids", "attention_mask")
+    ]
+    output = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", dimensions])
+    proto = helper.make_graph(
+        graph.nodes, "bert", numbers, [output], [_declared(name, a) for name, a in graph.arrays.items()]
+    )
+    opsets = [helper.make_opsetid("", OPSET)]
+    model = helper.make_model(proto, opset_imports=opsets, ir_version=IR_VERSION)
+    return bytes(model.SerializeToString())
+
+
+def is_large(array: Array) -> bool:
+    """Weights are handed over; the few constants of the graph stand in it, where the runtime can fold them."""
+    return array.size > 16
+
+
+def _declared(name: str, array: Array) -> onnx.TensorProto:
+    tensor = onnx.TensorProto(
+        name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape
+    )
+    if is_large(array):
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value="handed over in memory")
+    else:
+        tensor.raw_data = array.tobytes()
+    return tensor
+
+
+def _embeddings(graph: Graph, tensors: Mapping[str, Array], shape: Shape) -> str:
+    words = graph.array("words", tensors["embeddings.word_embeddings.weight"])
+    # There is only one segment in a text to embed, so its embedding is part of every position.
+    segment = tensors["embeddings.token_type_embeddings.weight"][0]
+    positions = graph.array("positions", tensors["embeddings.position_embeddings.weight"] + segment)
+    start = graph.whole("start", 0)
+    length = graph.node("Shape", ["input_ids"], start=1, end=2)
+    at = graph.node("Slice", [positions, start, length, start])
+    summed = graph.node("Add", [graph.node("Gather", [words, "input_ids"]), at])
+    return _normalised(graph, tensors, shape, hidden=summed, name="embeddings.LayerNorm")
+
+
+def _attention_bias(graph: Graph, mask: str) -> str:
+    padding = graph.node("Sub", [graph.number("one", 1.0), mask])
+    bias = graph.node("Mul", [padding, graph.number("masked", MASKED)])
+    return graph.node("Unsqueeze", [bias, graph.whole("head_axes", 1, 2)])
+
+
+def _layer(
+    graph: Graph, tensors: Mapping[str, Array], shape: Shape, *, hidden: str, bias: str, prefix: str
+) -> str:
+    context = _attention(graph, tensors, hidden=hidden, bias=bias, prefix=prefix + "attention.self.")
+    out = _linear(graph, tensors, hidden=context, name=prefix + "attention.output.dense")
+    summed = graph.node("Add", [out, hidden])
+    hidden = _normalised(graph, tensors, shape, hidden=summed, name=prefix + "attention.output.LayerNorm")
+    wide = _linear(graph, tensors, hidden=hidden, name=prefix + "intermediate.dense")
+    out = _linear(graph, tensors, hidden=graph.node("Gelu", [wide]), name=prefix + "output.dense")
+    summed = graph.node("Add", [out, hidden])
+    return _normalised(graph, tensors, shape, hidden=summed, name=prefix + "output.LayerNorm")
+
+
+def _attention(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, bias: str, prefix: str) -> str:
+    def heads(name: str, order: tuple[int, ...]) -> str:
+        flat = _linear(graph, tensors, hidden=hidden, name=prefix + name)
+        return graph.node("Transpose", [graph.node("Reshape", [flat, "split_heads"])], perm=order)
+
+    scores = graph.node("MatMul", [heads("query", (0, 2, 1, 3)), heads("key", (0, 2, 3, 1))])
+    scores = graph.node("Add", [graph.node("Mul", [scores, "scale"]), bias])
+    shares = graph.node("Softmax", [scores], axis=-1)
+    context = graph.node("MatMul", [shares, heads("value", (0, 2, 1, 3))])
+    return graph.node("Reshape", [graph.node("Transpose", [context], perm=(0, 2, 1, 3)), "join_heads"])
+
+
+def _linear(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, name: str) -> str:
+    weight = graph.array(name + ".weight", tensors[name + ".weight"].T)
+    product = graph.node("MatMul", [hidden, weight])
+    return graph.node("Add", [product, graph.array(name + ".bias", tensors[name + ".bias"])])
+
+
+def _normalised(graph: Graph, tensors: Mapping[str, Array], shape: Shape, *, hidden: str, name: str) -> str:
+    weight = graph.array(name + ".weight", tensors[name + ".weight"])
+    bias = graph.array(name + ".bias", tensors[name + ".bias"])
+    return graph.node("LayerNormalization", [hidden, weight, bias], axis=-1, epsilon=shape.epsilon)
+
+
+def _mean(graph: Graph, hidden: str, mask: str) -> str:
+    """The sum over real tokens: the mean, but for a factor that unit length takes out."""
+    counted = graph.node("Mul", [hidden, graph.node("Unsqueeze", [mask, graph.whole("last_axis", 2)])])
+    return graph.node("ReduceSum", [counted, graph.whole("length_axis", 1)], keepdims=0)
+
+
+def _first(graph: Graph, hidden: str) -> str:
+    return graph.node("Gather", [hidden, graph.array("first", np.array(0, dtype=np.int64))], axis=1)
+
+
+def _unit_length(graph: Graph, pooled: str) -> None:
+    length = graph.node("ReduceL2", [pooled, graph.whole("width_axis", 1)], keepdims=1)
+    least = graph.node("Max", [length, graph.number("least", 1e-12)])
+    graph.nodes.append(helper.make_node("Div", [pooled, least], ["vectors"]))

@@ -1,0 +1,61 @@
+"""A toy model for tests: words and their letters, hashed into a vector.
+
+Chosen as `hashed:` or, with other dimensions, `hashed:64`. Deterministic, needs nothing, and knows nothing of
+meaning: texts are near when they share words or parts of words. Not for real memories.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+from festinger.embedding.embedder import Rows, Supplies
+from festinger.embedding.profiles import Purpose
+from festinger.errors import BadSetting
+
+DIMENSIONS = 256
+LARGEST = 4096
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+class HashedEngine:
+    batch = 1_000
+
+    def __init__(self, dimensions: int) -> None:
+        self.name = f"hashed:{dimensions}"
+        self.dimensions = dimensions
+
+    async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
+        return [self._row(text) for text in texts]
+
+    async def close(self) -> None:
+        return None
+
+    def _row(self, text: str) -> list[float]:
+        row = np.zeros(self.dimensions)
+        for feature, weight in _features(text):
+            digest = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest())
+            row[digest % self.dimensions] += weight if digest >> 63 else -weight
+        # Opposite features may cancel out to nothing; a constant keeps such a text from being a zero vector.
+        row[0] += 0.01
+        return [float(value) for value in row]
+
+
+async def open_engine(model: str, supplies: Supplies) -> HashedEngine:
+    if not model:
+        return HashedEngine(DIMENSIONS)
+    if not model.isdecimal() or not 1 <= int(model) <= LARGEST:
+        raise BadSetting(
+            f"`hashed:{model}` does not name a number of dimensions.",
+            hint=f"Write `hashed:{DIMENSIONS}`, with a number from 1 to {LARGEST}.",
+        )
+    return HashedEngine(int(model))
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    for word in _WORD.findall(text.casefold()):
+        yield word, 1.0
+        padded = f"<{word}>"
+        for start in range(len(padded) - 2):
+            yield f"3:{padded[start : start + 3]}", 0.3

@@ -1,0 +1,33 @@
+"""May this address be spoken to?
+
+A provider on this machine always may. One beyond it is used only because a person named it in the settings, and
+never when offline.
+"""
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from festinger.errors import BadSetting, ProviderRefused
+
+
+def is_loopback(url: str) -> bool:
+    """Whether `url` stays on this machine. A name counts only if it is `localhost`: others may resolve anywhere."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed(url: str, *, offline: bool) -> str:
+    """`url`, if it may be spoken to."""
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise BadSetting(f"`{url}` is not an http address.", hint="Write it like `http://127.0.0.1:11434`.")
+    if offline and not is_loopback(url):
+        raise ProviderRefused(
+            f"`{urlsplit(url).hostname}` is beyond this machine, and Festinger is offline.",
+            hint="Unset `FESTINGER_OFFLINE`, or choose a provider on this machine.",
+        )
+    return url.rstrip("/")

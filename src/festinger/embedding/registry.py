@@ -1,0 +1,80 @@
+"""Which embedder is meant by `provider:model`?
+
+One string chooses. Our own providers and those of other packages go through the same door: an entry point that
+names a function `open_engine(model, supplies)`, imported only when it is chosen. A package cannot take over the
+name of a built-in provider by being installed.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+
+import structlog
+
+from festinger.embedding.cache import CachedEmbedder
+from festinger.embedding.checked import CheckedEmbedder
+from festinger.embedding.embedder import Embedder, Engine, Supplies
+from festinger.embedding.none import NoEngine
+from festinger.embedding.profiles import profile_of
+from festinger.errors import BadSetting, CannotStart, Unavailable
+from festinger.seeing.metrics import DEGRADED
+
+GROUP = "festinger.embedders"
+
+OpenEngine = Callable[[str, Supplies], Awaitable[Engine]]
+
+BUILT_IN = tuple(
+    EntryPoint(name=name, value=f"festinger.embedding.{name}:open_engine", group=GROUP)
+    for name in ("onnx", "ollama", "openai", "gemini", "hashed", "none")
+)
+
+log = structlog.get_logger()
+
+
+def providers() -> Mapping[str, EntryPoint]:
+    """Every provider that can be chosen, by name; nothing is imported for this."""
+    others = {entry.name: entry for entry in entry_points(group=GROUP)}
+    return {**others, **{entry.name: entry for entry in BUILT_IN}}
+
+
+async def open_embedder(choice: str, supplies: Supplies) -> Embedder:
+    """The embedder that `choice` names, ready to embed, with its profile and a cache before it."""
+    provider, model = parts(choice)
+    open_engine: OpenEngine = _provider(provider, choice=choice).load()
+    return _behind_the_port(await open_engine(model, supplies), supplies)
+
+
+async def open_or_go_without(choice: str, supplies: Supplies) -> Embedder:
+    """As `open_embedder`; when it cannot be had, the embedder of none, which says why.
+
+    A wrong choice is still refused: it is a mistake in the settings, not something missing.
+    """
+    try:
+        return await open_embedder(choice, supplies)
+    except (CannotStart, Unavailable) as error:
+        DEGRADED.labels("embedder").inc()
+        log.warning("goes on without embedder", embedder=choice, why=error.message, hint=error.hint)
+        return _behind_the_port(NoEngine(error), supplies)
+
+
+def _behind_the_port(engine: Engine, supplies: Supplies) -> Embedder:
+    profile = profile_of(engine.name, supplies.profiles)
+    return CachedEmbedder(CheckedEmbedder(engine, profile, supplies=supplies))
+
+
+def parts(choice: str) -> tuple[str, str]:
+    """`ollama:nomic-embed-text:latest` → (`ollama`, `nomic-embed-text:latest`)."""
+    provider, colon, model = choice.partition(":")
+    if not colon:
+        raise BadSetting(f"`{choice}` is not of the form `provider:model`.", hint=_list(providers()))
+    return provider, model
+
+
+def _provider(provider: str, *, choice: str) -> EntryPoint:
+    known = providers()
+    if provider not in known:
+        raise BadSetting(f"`{choice}` names no provider of embeddings.", hint=_list(known))
+    return known[provider]
+
+
+def _list(known: Mapping[str, EntryPoint]) -> str:
+    return "The providers are " + ", ".join(f"`{name}:`" for name in sorted(known)) + "."

