@@ -52,3 +52,330 @@ insert into schema_migration (name, sha256) values (%(name)s, %(sha256)s);
 -- name: limit_session
 -- Takes the statement limits from a connection that is made for something long.
 select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false);
+
+-- name: ping
+-- Shows that the server answers; until this has run it does not count as started.
+select 1;
+
+-- name: vector_is_behind
+-- Gives a row when the installed pgvector is older than the one that the server's programs bring.
+select installed_version, default_version
+from pg_available_extensions
+where name = 'vector' and installed_version <> default_version;
+
+-- name: update_vector
+-- Brings pgvector in this database to the version that the server's programs bring.
+alter extension vector update;
+
+-- name: spaces
+-- Every space, oldest first.
+select id, name, created_at, settings_version from space order by created_at, id;
+
+-- name: find_space
+-- The space that has this name, else this id.
+select id, name, created_at, settings_version from space
+where name = %(name)s or id = %(name)s
+order by name = %(name)s desc
+limit 1;
+
+-- name: space_ids
+-- Which ids are taken.
+select id from space;
+
+-- name: create_space
+-- A new, empty space.
+insert into space (id, name, created_at) values (%(id)s, %(name)s, %(at)s)
+returning id, name, created_at, settings_version;
+
+-- name: rename_space
+-- Gives a space another name.
+update space set name = %(name)s where id = %(space)s
+returning id, name, created_at, settings_version;
+
+-- name: lock_space
+-- Keeps a space from being renamed or written to while it is erased; its name.
+select name from space where id = %(space)s for update;
+
+-- name: delete_space
+-- Takes the space away, and with it every row that belongs to it by foreign key.
+delete from space where id = %(space)s;
+
+-- name: rows_deleted
+-- How many rows this session has deleted and not yet reported; two readings in one transaction make a count.
+select coalesce(sum(n_tup_del), 0)::bigint as rows from pg_stat_xact_user_tables;
+
+-- name: forget_cached
+-- Tells every process that what it keeps of this space is gone.
+select pg_notify('festinger_cache', json_build_object('space', space_id, 'room', room, 'version', 0)::text)
+from cache_version
+where space_id = %(space)s;
+
+-- name: erase_config
+-- Takes the settings of a space away.
+delete from config where space_id = %(space)s;
+
+-- name: erase_api_keys
+-- Takes the keys of a space away.
+delete from api_key where space_id = %(space)s;
+
+-- name: erase_cache_versions
+-- Stops counting the writes of a space.
+delete from cache_version where space_id = %(space)s;
+
+-- name: raise_cache_version
+-- Counts a write of a room and tells who listens, when the transaction ends well.
+with risen as (
+    insert into cache_version (space_id, room, version) values (%(space)s, %(room)s, 1)
+    on conflict (space_id, room) do update set version = cache_version.version + 1
+    returning space_id, room, version
+)
+select version,
+       pg_notify('festinger_cache', json_build_object('space', space_id, 'room', room, 'version', version)::text)
+from risen;
+
+-- name: cache_versions
+-- How far every count is, in all spaces: each process compares what it keeps of any of them.
+select space_id, room, version from cache_version;
+
+-- name: listen
+-- Begins to hear of changes to what processes keep in memory.
+listen festinger_cache;
+
+-- name: say_listening
+-- A word to oneself: whether it comes back shows whether this connection hears anything at all.
+select pg_notify('festinger_cache', %(word)s);
+
+-- name: config_rows
+-- Settings that people changed, of one space or all.
+select space_id as space, key, value, updated_at, updated_by from config
+where %(space)s::text is null or space_id = %(space)s
+order by space_id, key;
+
+-- name: lock_config
+-- The present value of a setting, kept from changing until the new one is written.
+select value from config where space_id = %(space)s and key = %(key)s for update;
+
+-- name: put_config
+-- Writes the value of a setting.
+insert into config (space_id, key, value, updated_at, updated_by)
+values (%(space)s, %(key)s, %(value)s, %(at)s, %(by)s)
+on conflict (space_id, key) do update
+    set value = excluded.value, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+
+-- name: delete_config
+-- Takes the value of a setting away; what it was.
+delete from config where space_id = %(space)s and key = %(key)s returning value;
+
+-- name: raise_settings_version
+-- Counts a change of a space's own settings; a change for all spaces ('*') belongs to none.
+update space set settings_version = settings_version + 1 where id = %(space)s;
+
+-- name: make_key
+-- Keeps a new key by its hash.
+insert into api_key (space_id, id, name, role, agent_id, hash, created_at)
+values (%(space)s, %(id)s, %(name)s, %(role)s, %(agent)s, %(hash)s, %(at)s);
+
+-- name: find_key
+-- The live key with this hash. Which space it belongs to is what the caller wants to know, so it is not asked.
+select space_id as space, id, name, role, agent_id as agent, hash, created_at, revoked_at, last_used_at
+from api_key
+where hash = %(hash)s and revoked_at is null
+limit 1;
+
+-- name: keys
+-- Every key of one space or all, oldest first.
+select space_id as space, id, name, role, agent_id as agent, created_at, revoked_at, last_used_at
+from api_key
+where %(space)s::text is null or space_id = %(space)s
+order by created_at, id;
+
+-- name: revoke_key
+-- Ends a key; the moment of an earlier end stands.
+update api_key set revoked_at = coalesce(revoked_at, %(at)s)
+where space_id = %(space)s and id = %(id)s
+returning id;
+
+-- name: note_key_use
+-- Remembers that a key was used, unless that was noted a moment ago.
+update api_key set last_used_at = %(at)s
+where space_id = %(space)s and id = %(id)s and (last_used_at is null or last_used_at < %(before)s);
+
+-- name: lock_unfinished_runs
+-- Runs of a machine that have not said how they ended; one process at a time judges them.
+select id, door, version, host, pid, started_at, stopped_at, clean from run
+where host = %(host)s and clean is null
+order by started_at
+for update;
+
+-- name: mark_crashed
+-- These ended without a word; when is not known.
+update run set clean = false where id = any(%(ids)s);
+
+-- name: begin_run
+-- A process begins.
+insert into run (id, door, version, host, pid, started_at)
+values (%(id)s, %(door)s, %(version)s, %(host)s, %(pid)s, %(at)s);
+
+-- name: end_run
+-- A process ends well.
+update run set stopped_at = %(at)s, clean = true where id = %(id)s;
+
+-- name: latest_crash
+-- The last run that began after a moment and ended without a word.
+select id, door, version, host, pid, started_at, stopped_at, clean from run
+where clean = false and started_at >= %(since)s
+order by started_at desc
+limit 1;
+
+-- name: sum_runs
+-- How many runs, how many crashes, since when, and how long awake in all.
+select count(*) as runs,
+       count(*) filter (where clean = false) as crashes,
+       min(started_at) as since,
+       coalesce(sum(coalesce(stopped_at, %(now)s) - started_at) filter (where clean is distinct from false), interval '0') as awake
+from run;
+
+-- name: begin_snapshot
+-- Lets every statement of this transaction see the database as of one moment.
+set transaction isolation level repeatable read;
+
+-- name: export_snapshot
+-- Names that moment, so that `pg_dump` reads the same one.
+select pg_export_snapshot() as snapshot;
+
+-- name: tally_rows
+-- Counts the rows of every table, and names the migrations and the embedders of stored vectors; `tallied_rows` reads it.
+do $$
+declare
+    target    record;
+    counted   bigint;
+    models    jsonb;
+    tables    jsonb := '{}';
+    embedders jsonb := '[]';
+    taken     jsonb := '{}';
+begin
+    for target in
+        select c.oid, n.nspname, c.relname
+        from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace
+        where c.relkind = 'r'
+          and c.relpersistence <> 't'
+          and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
+          and not exists (
+              select from pg_depend d
+              where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
+          )
+    loop
+        execute format('select count(*) from %I.%I', target.nspname, target.relname) into counted;
+        tables := tables || jsonb_build_object(target.nspname || '.' || target.relname, counted);
+        if (select count(*) = 3 from pg_attribute a
+            where a.attrelid = target.oid and a.attname in ('model', 'dims', 'text_hash') and not a.attisdropped)
+        then
+            execute format(
+                'select coalesce(jsonb_agg(distinct model), ''[]'') from %I.%I where model is not null',
+                target.nspname, target.relname
+            ) into models;
+            select coalesce(jsonb_agg(distinct name), '[]') into embedders
+            from jsonb_array_elements(embedders || models) as found(name);
+        end if;
+        if target.relname = 'schema_migration' then
+            execute format(
+                'select coalesce(jsonb_object_agg(name, sha256), ''{}'') from %I.%I', target.nspname, target.relname
+            ) into taken;
+        end if;
+    end loop;
+    perform set_config(
+        'festinger.tally',
+        jsonb_build_object('tables', tables, 'embedders', embedders, 'migrations', taken)::text,
+        true
+    );
+end
+$$;
+
+-- name: tallied_rows
+-- What `tally_rows` found in this transaction.
+select current_setting('festinger.tally', true) as tally;
+
+-- name: find_tables
+-- Names the tables that are in this database and do not belong to an extension; none means that it is empty.
+select n.nspname || '.' || c.relname as name
+from pg_class c
+join pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p')
+  and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
+  and n.nspname not like 'pg\_temp\_%%'
+  and not exists (
+      select from pg_depend d
+      where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
+  )
+order by name;
+
+-- name: remove_everything
+-- Empties the database before a restore, but leaves what extensions brought, since a plain role could not bring it back.
+do $$
+declare
+    target record;
+begin
+    for target in
+        select case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
+                              else 'table' end as what,
+               format('%I.%I', n.nspname, c.relname) as name
+        from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace
+        where c.relkind in ('r', 'p', 'v', 'm', 'S')
+          and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
+          and n.nspname not like 'pg\_temp\_%'
+          and not exists (
+              select from pg_depend d
+              where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
+          )
+    loop
+        execute format('drop %s if exists %s cascade', target.what, target.name);
+    end loop;
+    for target in
+        select p.oid::regprocedure::text as name
+        from pg_proc p
+        join pg_namespace n on n.oid = p.pronamespace
+        where n.nspname not in ('pg_catalog', 'information_schema')
+          and not exists (
+              select from pg_depend d
+              where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+          )
+    loop
+        execute format('drop routine if exists %s cascade', target.name);
+    end loop;
+    for target in
+        select format('%I.%I', n.nspname, t.typname) as name
+        from pg_type t
+        join pg_namespace n on n.oid = t.typnamespace
+        left join pg_class c on c.oid = t.typrelid
+        where (t.typtype in ('e', 'd', 'r') or (t.typtype = 'c' and c.relkind = 'c'))
+          and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
+          and not exists (
+              select from pg_depend d
+              where d.classid = 'pg_type'::regclass and d.objid = t.oid and d.deptype = 'e'
+          )
+    loop
+        execute format('drop type if exists %s cascade', target.name);
+    end loop;
+    for target in
+        select n.nspname as name
+        from pg_namespace n
+        where n.nspname <> 'public' and n.nspname not like 'pg\_%' and n.nspname <> 'information_schema'
+          and not exists (
+              select from pg_depend d
+              where d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid
+          )
+    loop
+        execute format('drop schema %I', target.name);
+    end loop;
+end
+$$;
+
+-- name: install_vector
+-- Gives the database pgvector, if it has none; a restored dump leaves extensions out.
+create extension if not exists vector;
+
+-- name: reset_session
+-- Undoes what a dump's script set for itself: its empty search path, its limits and its way of reading text.
+reset all;

@@ -1,0 +1,95 @@
+"""Who is using the embedded server right now?
+
+One line an open: the pid and the moment at which that process began. A pid alone says little, since numbers
+are used again; a process that died left no word, so the dead are dropped whenever the list is read. The
+callers hold the start lock.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from festinger.store.home import open_private
+
+SAME_START_SECONDS = 0.05
+"""The system counts a process's start in ticks of 10 ms; two readings of it may differ by rounding."""
+
+StartedAt = Callable[[int], float | None]
+"""When the live process with this pid began, in seconds since boot; none if there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    pid: int
+    started: float
+
+
+def process_started(pid: int) -> float | None:
+    try:
+        process = psutil.Process(pid)
+        # A zombie is dead; only its parent has not noticed. Counted from boot, because a clock that is set
+        # moves both readings: nobody may seem dead because the time was corrected.
+        return (
+            None if process.status() == psutil.STATUS_ZOMBIE else process.create_time() - psutil.boot_time()
+        )
+    except psutil.Error:
+        return None
+
+
+def this_process() -> Holder:
+    pid = os.getpid()
+    return Holder(pid=pid, started=process_started(pid) or 0.0)
+
+
+def alive(holders: Iterable[Holder], *, started: StartedAt) -> list[Holder]:
+    """Those whose process is still the one that came."""
+
+    def lives(holder: Holder) -> bool:
+        began = started(holder.pid)
+        return began is not None and abs(began - holder.started) < SAME_START_SECONDS
+
+    return [holder for holder in holders if lives(holder)]
+
+
+def without(holders: Iterable[Holder], leaving: Holder) -> list[Holder]:
+    """The others, and the further opens of the same process."""
+    rest = list(holders)
+    if leaving in rest:
+        rest.remove(leaving)
+    return rest
+
+
+def read(path: Path) -> list[Holder]:
+    """The list as it was left. A line that cannot be read was cut off by a crash, so its writer is dead."""
+    if not path.exists():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        pid, _, started = line.partition(" ")
+        try:
+            found.append(Holder(pid=int(pid), started=float(started)))
+        except ValueError:
+            continue
+    return found
+
+
+def write(path: Path, holders: Iterable[Holder]) -> None:
+    beside = path.with_name(f"{path.name}.new")
+    beside.unlink(missing_ok=True)
+    with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+        file.writelines(f"{holder.pid} {holder.started!r}\n" for holder in holders)
+    beside.rename(path)
+
+
+def enter(path: Path, holder: Holder) -> None:
+    write(path, [*alive(read(path), started=process_started), holder])
+
+
+def leave(path: Path, holder: Holder) -> list[Holder]:
+    """Those who are left."""
+    rest = alive(without(read(path), holder), started=process_started)
+    write(path, rest)
+    return rest

@@ -1,0 +1,143 @@
+"""Where does Festinger keep its things, and who may look into them?
+
+The home holds data and backups, the config directory holds what must not lie beside the data (passwords and
+keys). Folders are made private whatever the caller's umask is, and a folder that was there before is never
+changed: its owner had a reason. What lies inside the files is their writers' matter.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from festinger.errors import CannotStart
+
+ROOT_HOME = Path("/var/lib/festinger")
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+WALKABLE_BY_GROUP = 0o710
+"""The home of root: the server's own user may pass through to its data, but not look around."""
+
+
+def default_home(*, euid: int, person: Path) -> Path:
+    """The home of whoever set none; `person` is their own home directory."""
+    return ROOT_HOME if euid == 0 else person / ".local" / "share" / "festinger"
+
+
+def config_directory(*, person: Path) -> Path:
+    return person / ".config" / "festinger"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What lies where in a home."""
+
+    home: Path
+
+    @property
+    def data(self) -> Path:
+        """The cluster. It stands there whole or not at all."""
+        return self.home / "pg"
+
+    @property
+    def growing(self) -> Path:
+        """A cluster that is being made; worthless if its maker died."""
+        return self.home / "pg.growing"
+
+    @property
+    def upgraded(self) -> Path:
+        """A finished cluster of the new major version, on its way to the place of the old one."""
+        return self.home / "pg.upgraded"
+
+    @property
+    def outdated(self) -> Path:
+        """The cluster of the old major version, until the new one has answered."""
+        return self.home / "pg.outdated"
+
+    @property
+    def workshop(self) -> Path:
+        """Where an upgrade keeps its scripts and sockets."""
+        return self.home / "pg.workshop"
+
+    @property
+    def socket(self) -> Path:
+        return self.home / "socket"
+
+    @property
+    def run(self) -> Path:
+        """Locks and notes of the processes that share the server."""
+        return self.home / "run"
+
+    @property
+    def binaries(self) -> Path:
+        return self.home / "bin"
+
+    @property
+    def backups(self) -> Path:
+        return self.home / "backups"
+
+    @property
+    def log(self) -> Path:
+        return self.home / "postgres.log"
+
+    @property
+    def forgotten(self) -> Path:
+        return self.home / "forgotten"
+
+
+def make_folder(path: Path, *, mode: int = PRIVATE_FOLDER, uid: int = -1, gid: int = -1) -> bool:
+    """Make a folder with exactly this mode and owner; whether it was missing. One that is there stays as it is."""
+    if path.is_dir():
+        return False
+    # Missing parents are made one by one, because `mkdir(parents=True)` ignores the mode for them.
+    make_folder(path.parent, mode=mode, uid=uid, gid=gid)
+    try:
+        path.mkdir(mode=mode)
+    except FileExistsError:
+        return False
+    path.chmod(mode)
+    if (uid, gid) != (-1, -1):
+        os.chown(path, uid, gid)
+    return True
+
+
+def open_private(path: Path, flags: int) -> int:
+    """A file descriptor on a file that only its owner can read; a link in its place is refused."""
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+
+
+def sync_folder(path: Path) -> None:
+    """Make a rename inside this folder outlive a power cut."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Turn what the file system says about `path` into what a person can do about it."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CannotStart(
+            f"Festinger cannot use `{error.filename or path}`: {reason}.", hint=remedy(reason, path)
+        ) from error
+
+
+def remedy(reason: str, path: Path) -> str:
+    """What to do about a file-system complaint, in the system's or the server's words."""
+    told = reason.lower()
+    if "no space left" in told or "disk quota" in told:
+        return f"Free some space on the disk of `{path}`, or choose another home with `FESTINGER_HOME`."
+    if "read-only" in told:
+        return f"`{path}` is on a read-only file system; choose another home with `FESTINGER_HOME`."
+    if "permission denied" in told or "not permitted" in told:
+        return f"Make `{path}` writable for this user, or choose another home with `FESTINGER_HOME`."
+    if "too long" in told:
+        return "Choose a home with a shorter path with `FESTINGER_HOME`."
+    return f"Look at `{path}`, or choose another home with `FESTINGER_HOME`."

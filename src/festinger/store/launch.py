@@ -1,0 +1,189 @@
+"""How is a server brought up on its data, or joined when it is up?
+
+A start is tried again while what stands in its way passes by itself (the last children of a killed server),
+and only until the deadline; then whatever was started is stopped, and the reason is said with what to do.
+Which data, which programs and which user are decided elsewhere.
+"""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+from festinger.clock import Stopwatch
+from festinger.errors import CannotStart
+from festinger.store import cluster, locks, postmaster
+from festinger.store.binaries import Binaries
+from festinger.store.home import Layout, open_private, remedy, usable
+from festinger.store.programs import Command, detach
+from festinger.store.server_user import Account
+from festinger.store.socket_folder import socket_folder
+
+DATABASE = "festinger"
+ROLE = "festinger"
+LARGEST_LOG = 5_000_000
+"""Bytes of the server's log above which a start lays it aside. It holds faults only, so it grows slowly."""
+
+PASSING = ("pre-existing shared memory block", "lock file", "Is another postmaster", "is still starting")
+WRONG_PASSWORD = ("password authentication failed", 'role "festinger" does not exist')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadline:
+    stopwatch: Stopwatch
+    ends: float
+    seconds: float
+
+    @property
+    def over(self) -> bool:
+        return self.stopwatch() > self.ends
+
+
+def deadline_in(seconds: float, stopwatch: Stopwatch) -> Deadline:
+    return Deadline(stopwatch=stopwatch, ends=stopwatch() + seconds, seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """What a server is made of, whether it runs or not."""
+
+    layout: Layout
+    binaries: Binaries
+    account: Account
+    password: str
+
+    def url(self, *, socket: Path, role: str = ROLE, database: str = DATABASE) -> str:
+        return f"postgresql://{role}:{quote(self.password)}@/{database}?host={quote(str(socket), safe='')}"
+
+
+async def join(server: Server, deadline: Deadline) -> Path | None:
+    """The socket folder of the server that is up, once it answers; none if it went away meanwhile."""
+    while postmaster.is_running(server.layout):
+        note = postmaster.note_of(server.layout.data)
+        refusal = await _refusal(server, note.socket if note else None)
+        if note and note.socket and refusal is None:
+            return note.socket
+        if is_wrong_password(refusal or ""):
+            raise CannotStart(
+                "The running embedded database has another password than this config directory.",
+                hint="Use the config directory of the processes that run, or end them; then start again.",
+            )
+        if deadline.over:
+            raise CannotStart(
+                f"The embedded database is up but did not answer within {deadline.seconds:.0f} seconds: {refusal}.",
+                hint=f"End the processes that use `{server.layout.home}`, then start again.",
+            )
+        await asyncio.sleep(locks.POLL_SECONDS)
+    return None
+
+
+async def start(server: Server, deadline: Deadline) -> Path:
+    """Start the server on its data; its socket folder, once it answers."""
+    with usable(server.layout.home):
+        socket = socket_folder(server.layout, account=server.account)
+        adopted = False
+        while (reason := await _attempt(server, socket, deadline)) is not None:
+            if is_wrong_password(reason) and not adopted:
+                await cluster.adopt(
+                    server.layout, server.binaries, account=server.account, password=server.password
+                )
+                adopted = True
+            elif deadline.over or not is_passing(reason):
+                raise CannotStart(
+                    f"The embedded database did not start: {reason}.", hint=_hint(reason, server.layout)
+                )
+            await asyncio.sleep(locks.POLL_SECONDS)
+    return socket
+
+
+def is_passing(reason: str) -> bool:
+    """Whether waiting may help: a server that died is not quite gone yet."""
+    return any(words in reason for words in PASSING)
+
+
+def is_wrong_password(reason: str) -> bool:
+    return any(words in reason for words in WRONG_PASSWORD)
+
+
+async def _attempt(server: Server, socket: Path, deadline: Deadline) -> str | None:
+    """Launch once and wait for an answer: none if it answers, else why it does not. A failure leaves nothing running."""
+    layout = server.layout
+    lock = locks.take(postmaster.server_lock(layout))
+    if lock is None:
+        return "the last server on this data is still starting or stopping"
+    heard = False
+    try:
+        postmaster.disarm(layout.data, account=server.account)
+        output = _open_log(layout.log)
+        begins = os.lseek(output, 0, os.SEEK_END)
+        pid = _launch(server, socket, output=output, lock=lock)
+    finally:
+        # From here on the lock lives exactly as long as the server's processes.
+        os.close(lock)
+    try:
+        reason = await _waited(server, socket, deadline)
+        heard = reason is None
+    finally:
+        if not heard:
+            await postmaster.stop(layout, stopwatch=deadline.stopwatch, launched=pid)
+    return reason if reason != _GONE else _last_words(layout.log, begins)
+
+
+_GONE = "gone"
+
+
+def _launch(server: Server, socket: Path, *, output: int, lock: int) -> int:
+    quoted = str(socket).replace('"', '""')  # a list in Postgres' eyes: a comma in a path must not split it
+    command: Command = [server.binaries["postgres"], "-D", server.layout.data, "-k", f'"{quoted}"']
+    try:
+        return detach(command, account=server.account, output=output, keep=(lock,))
+    finally:
+        os.close(output)
+
+
+async def _waited(server: Server, socket: Path, deadline: Deadline) -> str | None:
+    while (refusal := await _refusal(server, socket)) is not None:
+        if is_wrong_password(refusal):
+            return refusal
+        if not postmaster.is_running(server.layout):
+            return _GONE
+        if deadline.over:
+            return f"it did not answer within {deadline.seconds:.0f} seconds ({refusal})"
+        await asyncio.sleep(locks.POLL_SECONDS)
+    return None
+
+
+async def _refusal(server: Server, socket: Path | None) -> str | None:
+    """Why the server does not answer; none if it does."""
+    if socket is None:
+        return "it has not opened its socket yet"
+    try:
+        await postmaster.ping(server.url(socket=socket))
+    except psycopg.OperationalError as error:
+        return str(error).strip().partition("\n")[0]
+    return None
+
+
+def _open_log(path: Path) -> int:
+    if path.exists() and path.stat().st_size > LARGEST_LOG:
+        path.rename(path.with_suffix(".log.1"))
+    return open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+
+def _last_words(log: Path, begins: int) -> str:
+    with log.open("rb") as file:
+        file.seek(begins)
+        lines = file.read().decode(errors="replace").splitlines()
+    telling = [line for line in lines if "FATAL:" in line or "PANIC:" in line] or lines
+    return (
+        telling[-1].rpartition("FATAL:")[2].rpartition("PANIC:")[2].strip()
+        if telling
+        else "it ended without a word"
+    )
+
+
+def _hint(reason: str, layout: Layout) -> str:
+    return f"{remedy(reason, layout.home)} The server's log is `{layout.log}`."
