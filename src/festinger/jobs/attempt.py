@@ -1,0 +1,169 @@
+"""What happens when a job is tried once?
+
+The job edge: the one place in this room that catches whatever a deed raises. An error is kept with the job,
+`retries` says whether it is tried again, and the engine is told by one of three small exceptions that carry
+no text of the error. Being interrupted or put off costs no attempt.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from procrastinate import BaseRetryStrategy, JobContext, RetryDecision
+from procrastinate.exceptions import JobAborted
+from procrastinate.jobs import Job
+
+from festinger.clock import Clock, Stopwatch
+from festinger.errors import FestingerError, StoreDown
+from festinger.jobs.backlog import backlog
+from festinger.jobs.retries import PATIENT, retry_after
+from festinger.jobs.run import Cancelled, Run
+from festinger.jobs.work import End, Ending, Watch, Work
+from festinger.seeing.metrics import JOBS_DONE, JOBS_SECONDS
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+
+log = structlog.get_logger()
+
+Q = queries_of("festinger.jobs")
+
+POSTPONE = timedelta(minutes=1)
+MAX_ERROR = 500
+
+Redact = Callable[[str], str]
+Setting = Callable[[str], Any]
+"""Reads a setting that is in force now, by its full name."""
+
+
+class TryAgain(Exception):
+    """The job goes back to its queue until `at`."""
+
+    def __init__(self, at: datetime) -> None:
+        super().__init__()
+        self.at = at
+
+
+class GivenUp(Exception):
+    """The job is dead."""
+
+
+class Retries(BaseRetryStrategy):
+    """Passes what an attempt decided on to the engine."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        match exception:
+            case TryAgain():
+                return RetryDecision(retry_at=exception.at)
+            case asyncio.CancelledError():
+                # The worker stops; whoever comes next takes the job at once.
+                return RetryDecision()
+            case StoreDown():
+                # The failure itself could not be kept, so nothing was decided.
+                return RetryDecision(retry_in={"seconds": int(PATIENT[0].total_seconds())})
+            case _:
+                return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What every attempt needs, whatever the job."""
+
+    store: Store
+    clock: Clock
+    stopwatch: Stopwatch
+    chance: random.Random
+    setting: Setting
+    redact: Redact
+    watch: Watch
+
+
+async def attempt(desk: Desk, work: Work, context: JobContext, ids: Mapping[str, Any]) -> None:
+    """Try the job that the engine fetched."""
+    job = context.job
+    assert job.id is not None
+    run = Run(
+        job.id, work.name, store=desk.store, clock=desk.clock, stopwatch=desk.stopwatch, limit=work.limit
+    )
+    began = desk.stopwatch()
+    try:
+        await _put_off(desk, work, job)
+        with structlog.contextvars.bound_contextvars(job=job.id, job_name=work.name):
+            async with run.watchdog():
+                await work.deed(run, **ids)
+    except TryAgain:
+        raise
+    except Cancelled:
+        await _ended(desk, work, "cancelled")
+        raise JobAborted from None
+    except asyncio.CancelledError:
+        await _forgiven(desk, job)
+        raise
+    except Exception as error:  # noqa: BLE001 - the job edge: a deed may raise anything, the queue goes on
+        raise await _failed(desk, work, job, ids=ids, error=error) from None
+    JOBS_SECONDS.labels(work.name).observe(desk.stopwatch() - began)
+    await _ended(desk, work, "done")
+
+
+async def _put_off(desk: Desk, work: Work, job: Job) -> None:
+    """Meet what was asked of the job while it waited: to be cancelled, or to make way."""
+    if job.attempts:
+        record = await desk.store.maybe(Q["record_of"], job=job.id)
+        if record is not None and record["cancel_asked_at"] is not None:
+            raise Cancelled
+    if work.low_value and (await backlog(desk.store, max_waiting=desk.setting("jobs.max_waiting"))).behind:
+        raise TryAgain(await _forgiven(desk, job) + POSTPONE)
+
+
+async def _forgiven(desk: Desk, job: Job) -> datetime:
+    async with desk.store.transaction() as transaction:
+        await transaction.run(Q["leave_queueing_lock"], job=job.id)
+        moment: datetime = await transaction.value(Q["forgive_attempt"], job=job.id, name=job.task_name)
+    return moment
+
+
+async def _failed(
+    desk: Desk, work: Work, job: Job, *, ids: Mapping[str, Any], error: Exception
+) -> TryAgain | GivenUp:
+    name, text = described(error, desk.redact)
+    async with desk.store.transaction() as transaction:
+        record = await transaction.one(
+            Q["record_failure"], job=job.id, name=work.name, error=name, error_text=text, now=desk.clock()
+        )
+        failures = job.attempts + 1 - record["forgiven"] - record["worker_deaths"]
+        pause = retry_after(error, failures=failures, chance=desk.chance)
+        if pause is None:
+            ending = Ending(
+                end=End.DEAD, job=job.id or 0, name=work.name, ids=dict(ids), error=name, text=text
+            )
+            await give_up(transaction, ending, now=desk.clock(), watch=desk.watch)
+        else:
+            await transaction.run(Q["leave_queueing_lock"], job=job.id)
+    log.warning("job failed", room="jobs", job=job.id, job_name=work.name, error=name, failures=failures)
+    if pause is None:
+        await _ended(desk, work, "dead")
+        return GivenUp()
+    JOBS_DONE.labels(work.name, "failed").inc()
+    return TryAgain(record["engine_now"] + pause)
+
+
+async def give_up(transaction: Transaction, ending: Ending, *, now: datetime, watch: Watch) -> None:
+    """Mark a job as dead and tell of it, once: an attempt that is repeated after a crash finds it marked."""
+    if await transaction.run(Q["mark_dead"], job=ending.job, now=now):
+        await watch(transaction, ending)
+
+
+async def _ended(desk: Desk, work: Work, result: str) -> None:
+    JOBS_DONE.labels(work.name, result).inc()
+    if work.schedule:
+        await desk.store.run(Q["note_result"], name=work.name, result=result, now=desk.clock())
+
+
+def described(error: Exception, redact: Redact) -> tuple[str, str]:
+    """The name and the words of an error, as they are kept with a job."""
+    if isinstance(error, FestingerError):
+        return error.name, redact(error.message)[:MAX_ERROR]
+    return type(error).__name__, redact(str(error))[:MAX_ERROR]

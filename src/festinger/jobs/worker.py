@@ -1,0 +1,155 @@
+"""Who does the work?
+
+A crew: one worker for each queue, so that no queue waits for another, and one that roams over all with
+`jobs.workers` slots. Beside them run the heartbeat, the minute's tick and the look for stalled jobs. A worker
+that fails is started again after a pause that grows from one second to a minute; the crew itself ends only
+when it is told to.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+
+import structlog
+from procrastinate.exceptions import ConnectorException
+from procrastinate.worker import Worker
+
+from festinger.errors import StoreDown
+from festinger.jobs.backlog import measure
+from festinger.jobs.engine import Pause
+from festinger.jobs.jobs import Jobs
+from festinger.jobs.schedule import tick
+from festinger.jobs.stalled import SILENT_SECONDS, return_stalled
+from festinger.jobs.work import Queue
+from festinger.store.queries import queries_of
+
+log = structlog.get_logger()
+
+Q = queries_of("festinger.jobs")
+
+HEARTBEAT_SECONDS = 10.0
+STALLED_SECONDS = 30.0
+POLL_SECONDS = 5.0
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 60.0
+STEADY_SECONDS = 60.0
+"""A worker that ran this long has not crashed in a loop."""
+
+NEVER_SECONDS = 365 * 86_400.0
+
+QUEUES = [queue.value for queue in Queue]
+
+
+def crash_pauses() -> Iterator[float]:
+    """Seconds to wait before each next start of a worker that keeps failing."""
+    pause = FIRST_PAUSE
+    while True:
+        yield pause
+        pause = min(pause * 2, LONGEST_PAUSE)
+
+
+class Crew:
+    """The workers of one process."""
+
+    def __init__(self, jobs: Jobs, *, shutdown_seconds: float, pause: Pause = asyncio.sleep) -> None:
+        self.jobs = jobs
+        self._shutdown_seconds = shutdown_seconds
+        self._pause = pause
+        self._workers: dict[str, Worker] = {}
+
+    async def keep(self, name: str, queues: list[str], *, slots: int) -> None:
+        """Run one worker, again and again, until cancelled."""
+        pauses = crash_pauses()
+        while True:
+            began = self.jobs.desk.stopwatch()
+            why = await self._work(name, queues, slots=slots)
+            if self.jobs.desk.stopwatch() - began >= STEADY_SECONDS:
+                pauses = crash_pauses()
+            seconds = next(pauses)
+            log.warning("worker stopped", room="jobs", worker=name, error=why, again_in_s=seconds)
+            await self._pause(seconds)
+
+    async def _work(self, name: str, queues: list[str], *, slots: int) -> str:
+        """One life of a worker; what ended it. Being cancelled, it finishes or returns its jobs first."""
+        self._workers[name] = worker = self._worker(name, queues, slots=slots)
+        life = asyncio.create_task(worker.run(), name=f"worker {name}")  # type: ignore[no-untyped-call]
+        try:
+            await asyncio.wait({life})
+        except asyncio.CancelledError:
+            life.cancel()
+            await asyncio.wait({life})
+            raise
+        error = None if life.cancelled() else life.exception()
+        return type(error).__name__ if error else "stopped"
+
+    def _worker(self, name: str, queues: list[str], *, slots: int, wait: bool = True) -> Worker:
+        return Worker(
+            self.jobs.engine,
+            queues=queues,
+            name=name,
+            concurrency=slots,
+            wait=wait,
+            fetch_job_polling_interval=POLL_SECONDS,
+            shutdown_graceful_timeout=self._shutdown_seconds,
+            install_signal_handlers=False,
+            listen_notify=wait,
+            # Ours beats for all workers and outlives a database that went away; the engine's own would not.
+            update_heartbeat_interval=NEVER_SECONDS,
+            stalled_worker_timeout=SILENT_SECONDS,
+        )
+
+    async def beat(self) -> None:
+        """Say that every worker lives."""
+        for worker in self._workers.values():
+            if worker.worker_id is not None:
+                with suppress(ConnectorException):
+                    await self.jobs.engine.job_manager.update_heartbeat(worker.worker_id)
+
+    async def drain(self, *, slots: int = 1) -> None:
+        """Do what is due now, and what comes of it, then return."""
+        while await self.jobs.desk.store.value(Q["due_jobs"]):
+            worker = self._worker("drain", QUEUES, slots=slots, wait=False)
+            await worker.run()  # type: ignore[no-untyped-call]
+
+    async def look_after(self) -> None:
+        """Give stalled jobs back, and measure the queues."""
+        await return_stalled(self.jobs.desk)
+        await measure(self.jobs.desk.store)
+
+    async def tick(self) -> None:
+        await tick(self.jobs)
+        # The tick belongs to the minute: it comes a moment after each begins.
+        await self._pause(60.0 - self.jobs.desk.clock().timestamp() % 60.0)
+
+    async def every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
+        """Do it again and again; a database that is away is waited for."""
+        while True:
+            try:
+                await deed()
+            except StoreDown as error:
+                log.warning("worker waits for the database", room="jobs", error=error.details.get("kind"))
+                await self._pause(HEARTBEAT_SECONDS)
+            await self._pause(seconds)
+
+
+@asynccontextmanager
+async def working(
+    jobs: Jobs, *, roaming: int, shutdown_seconds: float, pause: Pause = asyncio.sleep
+) -> AsyncIterator[Crew]:
+    """Jobs are done inside this block. At its end running ones get `shutdown_seconds`, then go back."""
+    crew = Crew(jobs, shutdown_seconds=shutdown_seconds, pause=pause)
+    duties = [
+        *(crew.keep(queue, [queue], slots=1) for queue in QUEUES),
+        crew.keep("roaming", QUEUES, slots=roaming),
+        crew.every(HEARTBEAT_SECONDS, crew.beat),
+        crew.every(0, crew.tick),
+        crew.every(STALLED_SECONDS, crew.look_after),
+        jobs.connector.hear(QUEUES, pause=pause),
+    ]
+    tasks = [asyncio.create_task(duty) for duty in duties]
+    try:
+        yield crew
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
