@@ -116,8 +116,12 @@ class EmbeddingSettings(Section):
         pattern=r"^[a-z][a-z0-9_-]*:.*$",
         allowed=MODEL_WORDS,
     )
-    batch: int = key(100, "Texts in one embedding call.", ge=1, le=1000)
-    timeout_s: int = key(30, "Longest an embedding call may take.", ge=1, le=600)
+    base_url: HttpUrl | None = key(
+        None, "Where the embedder's provider answers, if not at its usual address.", restart=True
+    )
+    api_key: SecretStr | None = key(None, "Key that the embedder's provider is sent.", restart=True)
+    batch: int = key(100, "Texts in one embedding call.", restart=True, ge=1, le=1000)
+    timeout_s: int = key(30, "Longest an embedding call may take.", restart=True, ge=1, le=600)
 
 
 class RerankSettings(Section):
