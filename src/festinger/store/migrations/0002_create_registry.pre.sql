@@ -13,7 +13,7 @@ create table config (
 );
 comment on table config is 'settings that people changed while Festinger ran; a row of ''*'' is for all spaces';
 comment on column config.key is 'full name of the setting, such as llm.write';
-comment on column config.value is 'the value as JSON text; only validated values are written';
+comment on column config.value is 'the value as the environment would give it; only validated values are written';
 
 create table api_key (
     space_id     text not null,
