@@ -1,0 +1,101 @@
+"""How many tokens will a model count in this text?"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from festinger.text.tokens import count_tokens
+
+TOLERANCE = 0.2
+
+# Each text with what two real tokenizers count in it: OpenAI's `cl100k_base` (as tiktoken encodes it) and the
+# tokenizer that Anthropic published for Claude 2 (by the `tokenizers` library, without special tokens).
+KNOWN = {
+    "english prose": (
+        "The harbour was quiet when the first boats came back, and the people on the quay counted them in without saying a word. Nobody had expected the storm to turn so early; the forecast had promised another calm afternoon, and most of the crews had believed it because they wanted to.",
+        57,
+        57,
+    ),
+    "python code": (
+        'def moving_average(values: list[float], window: int = 3) -> list[float]:\n    if window <= 0:\n        raise ValueError("window must be positive")\n    total = sum(values[:window])\n    result = [total / window]\n    for i in range(window, len(values)):\n        total += values[i] - values[i - window]\n        result.append(total / window)\n    return result\n',
+        84,
+        93,
+    ),
+    "json": (
+        '{"id": 4711, "name": "sensor-12", "active": true, "readings": [{"at": "2026-01-05T12:00:00Z", "celsius": 21.5}, {"at": "2026-01-05T12:05:00Z", "celsius": 21.75}], "tags": ["roof", "north"], "owner": null}',
+        92,
+        89,
+    ),
+    "german": (
+        "Die Donaudampfschifffahrtsgesellschaft hat ihre Fahrpläne geändert, weil die Brücke über den Fluss wegen Bauarbeiten gesperrt ist. Fahrgäste müssen deshalb am Hauptbahnhof umsteigen und mit erheblichen Verspätungen rechnen, heißt es in der Mitteilung.",
+        80,
+        84,
+    ),
+    "urls": (
+        "https://docs.example.org/en/stable/how-to/run_behind_proxy.html?version=3.11&theme=dark#step-2 http://127.0.0.1:11435/admin/api/jobs?state=dead&limit=50",
+        53,
+        63,
+    ),
+    "numbers": (
+        "3.14159265 2026-01-05 1,000,000 42 0.001 99.95 123456789 555-0100 17:45:30 1e-9 6.02214076e23 100% 65535",
+        62,
+        48,
+    ),
+    "chinese": (
+        "今天的天气非常好，我们决定去公园散步。路上遇到了一位老朋友，他告诉我们他刚刚从北京搬到上海，在一家新公司找到了工作。",
+        64,
+        63,
+    ),
+    "emoji": ("Great work 🎉🎉 see you tomorrow 👋 don't forget the cake 🎂 and the ☕ please 😀😅", 29, 32),
+    "whitespace": (
+        "name            value        unit\n----            -----        ----\nwidth           12           cm\nheight          7            cm\n\n\n\n        indented line\n\t\ttabbed line\n",
+        36,
+        32,
+    ),
+    "markdown": (
+        "## Install\n\n1. Clone the repository\n2. Run `make install`\n3. Open **settings** and set `log.level`\n\n| key | default |\n|---|---|\n| `port` | 8080 |\n\n> Note: see [the guide](docs/guide.md) for details.\n",
+        63,
+        69,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "cl100k", "claude"), KNOWN.values(), ids=KNOWN)
+def test_the_estimate_is_within_a_fifth_of_real_tokenizers(text: str, cl100k: int, claude: int):
+    for real in (cl100k, claude):
+        assert abs(count_tokens(text) - real) <= TOLERANCE * real
+
+
+@pytest.mark.parametrize("text", ["", " ", "x"])
+def test_nothing_costs_nothing_and_something_costs_something(text: str):
+    assert count_tokens(text) == len(text.strip())
+
+
+def test_a_word_costs_one_and_its_letters_beyond_the_seventh_cost_more():
+    assert count_tokens("letters") == 1
+    assert count_tokens("word " * 10) == 10
+    assert count_tokens("abcdefghijkl " * 10) == 30
+    assert count_tokens("a" * 27) == 1 + 8
+
+
+def test_digits_are_counted_by_threes():
+    assert [count_tokens("1" * length) for length in (1, 3, 4, 6, 7)] == [2, 2, 3, 3, 4]
+
+
+def test_other_scripts_are_not_taken_for_free():
+    assert count_tokens("Погода была тёплая") >= 8
+    assert count_tokens("ไปเดินเล่น") >= 8
+    assert count_tokens("😀😀😀") >= 6
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_a_count_that_its_bytes_bound(text: str):
+    assert 0 <= count_tokens(text) <= 2 + 2 * len(text.encode("utf-8", "surrogatepass"))
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_texts_together_cost_about_what_they_cost_apart(one: str, other: str):
+    apart = count_tokens(one) + count_tokens(other)
+
+    # What may differ is the seam: two words or numbers that grow into one, and the two roundings.
+    assert abs(count_tokens(one + "\n" + other) - apart) <= 4
