@@ -98,6 +98,7 @@ class StoreSettings(Section):
 
 class EventsSettings(Section):
     retention_days: int = key(30, "Days that delivered events are kept.", ge=1, le=3650)
+    audit_days: int = key(365, "Days that events of who did what are kept.", ge=1, le=36_500)
 
 
 class JobsSettings(Section):

@@ -1,0 +1,99 @@
+"""Which events are there, and what does each one carry?
+
+The one table of every event, by the room that tells it. An event that is not listed here cannot be emitted.
+The envelope (id, space, subject, agent, session, trace, cause, time) is on every event and not repeated.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from festinger.errors import FestingerError
+from festinger.events.shape import (
+    COUNT,
+    COUNTS,
+    FLAG,
+    JSON,
+    NUMBER,
+    OBJECTS,
+    TEXT,
+    TEXTS,
+    Shape,
+    audited,
+    shape,
+)
+
+FOUNDATION = {
+    "setting_changed": audited(key=TEXT, old=JSON, new=JSON, source=TEXT, by=TEXT.or_none()),
+    "config_refused": shape(source=TEXT, error=TEXT),
+    "schema_migrated": shape(**{"from": TEXT.or_none(), "to": TEXT}),
+    "embedder_changed": shape(**{"from": TEXT.or_none(), "to": TEXT, "vectors_left": COUNT}),
+    "reembedding_finished": shape(model=TEXT, count=COUNT),
+    "provider_down": shape(provider=TEXT, purpose=TEXT, reason=TEXT),
+    "provider_up": shape(provider=TEXT),
+    "job_dead": shape(job=COUNT, name=TEXT, error=TEXT),
+    "event_dead": shape(event=TEXT, subscriber=TEXT, error=TEXT),
+    "backup_made": shape(file=TEXT, bytes=COUNT, sha256=TEXT),
+    "restored": audited(file=TEXT, forgotten_again=COUNT),
+    "space_created": audited(space=TEXT),
+    "space_deleted": audited(space=TEXT, rows=COUNT),
+    "process_crashed": shape(run=TEXT),
+    "master_key_rotated": audited(),
+}
+
+PROXY = {
+    "session_started": shape(session=TEXT, agent=TEXT, how=TEXT, parent_session=TEXT.or_none()),
+    "exchange_captured": shape(
+        session=TEXT,
+        messages=OBJECTS,
+        reply=TEXT.or_none(),
+        tool_calls=OBJECTS,
+        ended=TEXT,
+        model=TEXT,
+        tokens=COUNTS,
+        recollection=TEXT.or_none(),
+    ),
+    "recollection_injected": shape(
+        recollection=TEXT, session=TEXT, position=TEXT, anchor=TEXT.or_none(), notes=OBJECTS, tokens=COUNT
+    ),
+    "outcome_inferred": shape(recollection=TEXT, note=TEXT, outcome=TEXT, weight=NUMBER, evidence=TEXT),
+    "loop_detected": shape(session=TEXT, rule=TEXT, level=COUNT, count=COUNT, key=TEXT, did=TEXT),
+    "loop_recovered": shape(session=TEXT, rule=TEXT, level=COUNT, count=COUNT, key=TEXT, did=TEXT),
+    "loop_cut": shape(session=TEXT, rule=TEXT, channel=TEXT, chars=COUNT),
+    "breaker_opened": shape(session=TEXT, rule=TEXT, count=COUNT, by=TEXT),
+    "breaker_closed": shape(session=TEXT, rule=TEXT, count=COUNT, by=TEXT),
+    "memory_degraded": shape(result=TEXT, reason=TEXT, ms=NUMBER),
+    "capture_dropped": shape(count=COUNT, reason=TEXT),
+}
+
+DOORS = {
+    "login": audited(reviewer=TEXT, address=TEXT),
+    "login_refused": audited(address=TEXT, count=COUNT),
+    "key_made": audited(key=TEXT, scopes=TEXTS, by=TEXT),
+    "key_revoked": audited(key=TEXT, by=TEXT),
+    "import_finished": audited(
+        job=COUNT, format=TEXT, read=COUNT, stored=COUNT, confirmed=COUNT, conflicts=COUNT, skipped=COUNT
+    ),
+    "export_finished": audited(file=TEXT, counts=COUNTS),
+    "milestone_verified": audited(agent=TEXT, n=COUNT, by=TEXT),
+    "false_alarm_marked": audited(kind=TEXT, id=TEXT, by=TEXT),
+}
+
+RELIABILITY = {
+    "clock_jumped": shape(by_seconds=NUMBER, skipped=TEXTS),
+    "disk_low": shape(free_mb=COUNT, paused=FLAG),
+    "spool_line_refused": shape(file=TEXT, line=COUNT, reason=TEXT),
+    "access_refused": audited(route=TEXT, key=TEXT.or_none(), space=TEXT.or_none(), reason=TEXT),
+    "invariant_broken": shape(name=TEXT, rows=COUNT),
+    "crash_reported": shape(run=TEXT, file=TEXT),
+}
+
+CATALOGUE: Mapping[str, Shape] = MappingProxyType({**FOUNDATION, **PROXY, **DOORS, **RELIABILITY})
+
+AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)
+
+
+def shape_of(name: str) -> Shape:
+    """The shape of a listed event; an unlisted one is a fault of whoever names it."""
+    if name not in CATALOGUE:
+        raise FestingerError(f"Event `{name}` is not in the catalogue.")
+    return CATALOGUE[name]

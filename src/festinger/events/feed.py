@@ -1,0 +1,116 @@
+"""What is happening now?
+
+A reader follows the outbox from an event on, in order and without holes: it reads no further than the oldest
+writer that has not committed. It reads at its own pace and holds no lock, so it never slows a writer; one
+that falls a thousand events behind after it had caught up is told of the gap and cut off.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from festinger.errors import NotFound
+from festinger.events.event import Event, event_of
+from festinger.ids import EVERY_SPACE, EventId, SpaceId
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.events")
+
+CHANNEL = "festinger_event"
+"""Notified with the space of each event, at its commit."""
+
+MAX_WAITING = 1_000
+
+Wake = Callable[[], Awaitable[object]]
+"""Returns when it may be worth to look again: something was written, or some time has passed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """The reader was too slow. It may follow again from the last event that it has, or from now."""
+
+    after: EventId | None
+
+
+async def follow(
+    store: Store,
+    *,
+    space: SpaceId,
+    wake: Wake,
+    names: Sequence[str] = (),
+    after: EventId | None = None,
+) -> AsyncIterator[Event | Gap]:
+    """Events of a space and of the whole installation, those called `names` or all; from `after`, or from now."""
+    spaces = [space, EVERY_SPACE]
+    seen = await _start(store, space, after)
+    last, caught_up = after, False
+    while True:
+        events, until = await _next(store, spaces, names=names, after=seen)
+        if caught_up and len(events) > MAX_WAITING:
+            yield Gap(after=last)
+            return
+        for event in events[:MAX_WAITING]:
+            seen, last = event.seq, event.id
+            yield event
+        if len(events) <= MAX_WAITING:
+            seen, caught_up = max(seen, until), True
+            await wake()
+
+
+async def settled(transaction: Transaction) -> int:
+    """The number up to which the outbox will not change any more."""
+    # The order matters: a writer that took its number before the first look has left its mark before the second.
+    last = await transaction.value(Q["last_number"])
+    until: int = await transaction.value(Q["settled_until"], last=last)
+    return until
+
+
+async def history(
+    store: Store,
+    *,
+    space: SpaceId,
+    trace: str | None = None,
+    subject: str | None = None,
+    names: Sequence[str] = (),
+    before: int | None = None,
+    limit: int = 100,
+) -> list[Event]:
+    """What happened in a space: to a subject, because of a request. The newest first."""
+    rows = await store.all(
+        Q["event_history"],
+        space=space,
+        trace=trace,
+        subject=subject,
+        names=list(names) or None,
+        before=before,
+        limit=limit,
+    )
+    return [event_of(row) for row in rows]
+
+
+async def _start(store: Store, space: SpaceId, after: EventId | None) -> int:
+    async with store.transaction() as transaction:
+        if after is None:
+            return await settled(transaction)
+        for place in (space, EVERY_SPACE):
+            row = await transaction.maybe(Q["find_event"], space=place, id=after)
+            if row is not None:
+                return int(row["seq"])
+    raise NotFound(f"There is no event `{after}`.", hint="It may be older than the outbox keeps events.")
+
+
+async def _next(
+    store: Store, spaces: Sequence[str], *, names: Sequence[str], after: int
+) -> tuple[list[Event], int]:
+    """What came after, one more than a reader may have waiting, and the number up to which that is all."""
+    async with store.transaction() as transaction:
+        until = await settled(transaction)
+        rows = await transaction.all(
+            Q["events_after"],
+            spaces=list(spaces),
+            names=list(names) or None,
+            after=after,
+            until=until,
+            limit=MAX_WAITING + 1,
+        )
+    return [event_of(row) for row in rows], until

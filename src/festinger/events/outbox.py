@@ -1,0 +1,119 @@
+"""How does a change say that it happened?
+
+`emit` writes the event in the transaction of the change, with a delivery for every subscriber: all of it is in
+force, or none. Who writes about a subject holds its lock until commit, so the order of events is the order of
+changes; a deed that tells of several subjects does well to tell of them in one order, or two deeds may wait
+for each other and one must start again. Making the deliveries is durable work, which is handed in.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from festinger.clock import Clock
+from festinger.errors import FestingerError
+from festinger.events.catalogue import shape_of
+from festinger.events.event import Delivery, Event
+from festinger.events.shape import check_payload
+from festinger.ids import AgentId, EventId, NewId, SessionId, SpaceId, TraceId
+from festinger.seeing.metrics import EVENTS_WRITTEN
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.events")
+
+DEFAULT_QUEUE = "learn"
+
+Deed = Callable[[Transaction, Event], Awaitable[None]]
+"""What a subscriber does with an event. Its rows, and the mark that it was told, are one transaction: so it
+calls no model and waits for nobody; slow work it defers as a job."""
+
+Ask = Callable[[Transaction, Delivery], Awaitable[object]]
+"""Puts a delivery into the queue, as part of the transaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    event: str
+    subscriber: str
+    deed: Deed
+    queue: str
+
+
+class Outbox:
+    """What happened, and who wants to hear of it."""
+
+    def __init__(self, *, clock: Clock, new_id: NewId, deliver: Ask) -> None:
+        self.clock = clock
+        self._new_id = new_id
+        self._deliver = deliver
+        self._subscriptions: defaultdict[str, dict[str, Subscription]] = defaultdict(dict)
+
+    def subscribe(self, name: str, subscriber: str, deed: Deed, *, queue: str = DEFAULT_QUEUE) -> None:
+        """Let `deed` hear of every event called `name` from now on. Subscribers have no order among them."""
+        shape_of(name)
+        if subscriber in self._subscriptions[name]:
+            raise FestingerError(f"`{subscriber}` subscribes to `{name}` twice.")
+        self._subscriptions[name][subscriber] = Subscription(
+            event=name, subscriber=subscriber, deed=deed, queue=queue
+        )
+
+    def subscribers(self, name: str) -> Mapping[str, Subscription]:
+        """Who hears of these events, by name."""
+        return self._subscriptions.get(name, {})
+
+    async def emit(
+        self,
+        transaction: Transaction,
+        name: str,
+        *,
+        space: SpaceId,
+        subject: str,
+        payload: Mapping[str, Any],
+        agent: AgentId | None = None,
+        session: SessionId | None = None,
+        trace: TraceId | None = None,
+        caused_by: EventId | None = None,
+    ) -> Event:
+        """Write down what the transaction did. A name or a shape that the catalogue does not know is a fault."""
+        shape = shape_of(name)
+        check_payload(name, shape, payload)
+        await transaction.run(Q["lock_subject"], space=space, subject=subject)
+        event = Event(
+            id=EventId(self._new_id()),
+            seq=0,
+            name=name,
+            version=shape.version,
+            space=space,
+            subject=subject,
+            agent=agent,
+            session=session,
+            trace=trace,
+            caused_by=caused_by,
+            payload=dict(payload),
+            at=self.clock(),
+        )
+        return await self._write(transaction, event)
+
+    async def _write(self, transaction: Transaction, event: Event) -> Event:
+        listening = self.subscribers(event.name)
+        columns = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "seq"}
+        row = await transaction.one(
+            Q["write_event"], **columns | {"payload": json.dumps(event.payload)}, subscribers=list(listening)
+        )
+        for subscription in listening.values():
+            await self._deliver(transaction, _delivery(subscription, event))
+        EVENTS_WRITTEN.labels(event.name).inc()
+        return replace(event, seq=row["seq"])
+
+
+def _delivery(subscription: Subscription, event: Event) -> Delivery:
+    return Delivery(
+        space=event.space,
+        event=event.id,
+        subscriber=subscription.subscriber,
+        subject=event.subject,
+        queue=subscription.queue,
+    )

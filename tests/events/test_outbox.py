@@ -1,0 +1,164 @@
+"""An event is written with the change that it tells of, or not at all."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from tests.events.wiring import Wired, make_told, noting, told
+from tests.jobs.desk import MONDAY, ask, drain, rows
+
+from festinger.errors import FestingerError
+from festinger.events.event import Event
+from festinger.events.feed import history
+from festinger.ids import MAIN_SPACE, AgentId, SessionId, TraceId
+from festinger.store.pool import Store
+
+STAMP = ask(
+    "update event set payload = payload || jsonb_build_object('new', %(n)s::int) where seq = currval('event_seq')"
+)
+COUNTS = """select (select count(*) from event) as events,
+                   (select count(*) from event_delivery) as deliveries,
+                   (select count(*) from procrastinate_jobs) as jobs"""
+
+
+@pytest.mark.requirement("X-40", "X-01")
+async def test_an_event_is_kept_with_its_whole_envelope(store: Store):
+    wired = Wired(store)
+    first = await wired.emit()
+
+    event = await wired.emit(
+        agent=AgentId("ada"), session=SessionId("s1"), trace=TraceId("t1"), caused_by=first.id, new=5
+    )
+
+    [kept] = await history(store, space=MAIN_SPACE, trace="t1")
+    assert kept == event
+    assert kept == Event(
+        id=event.id,
+        seq=first.seq + 1,
+        name="setting_changed",
+        version=1,
+        space=MAIN_SPACE,
+        subject="llm.write",
+        agent=AgentId("ada"),
+        session=SessionId("s1"),
+        trace=TraceId("t1"),
+        caused_by=first.id,
+        payload={"key": "llm.write", "old": None, "new": 5, "source": "table", "by": None},
+        at=MONDAY,
+    )
+
+
+@pytest.mark.requirement("X-40", "X-42")
+async def test_a_rollback_leaves_no_event_no_delivery_and_no_job(store: Store):
+    wired = Wired(store)
+    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+
+    async def change_that_fails() -> None:
+        async with store.transaction() as transaction:
+            await wired.emit_in(transaction)
+            raise ValueError("the change failed")
+
+    with pytest.raises(ValueError, match="the change failed"):
+        await change_that_fails()
+
+    assert await rows(store, COUNTS) == [{"events": 0, "deliveries": 0, "jobs": 0}]
+
+
+@pytest.mark.requirement("X-42")
+async def test_each_subscriber_gets_a_delivery_in_the_same_transaction(store: Store):
+    wired = Wired(store)
+    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    wired.outbox.subscribe("setting_changed", "index", noting("index"), queue="index")
+    wired.outbox.subscribe("provider_up", "other", noting("other"))
+
+    await wired.emit()
+
+    assert await rows(store, COUNTS) == [{"events": 1, "deliveries": 2, "jobs": 2}]
+    queues = await rows(store, "select queue_name, lock from procrastinate_jobs order by queue_name")
+    assert [tuple(row.values()) for row in queues] == [
+        ("index", "index:main:llm.write"),
+        ("learn", "cache:main:llm.write"),
+    ]
+
+
+@pytest.mark.requirement("X-41")
+async def test_an_unlisted_name_is_a_fault_and_writes_nothing(store: Store):
+    wired = Wired(store)
+
+    async with store.transaction() as transaction:
+        with pytest.raises(FestingerError, match="`unheard` is not in the catalogue"):
+            await wired.outbox.emit(transaction, "unheard", space=MAIN_SPACE, subject="x", payload={})
+
+    assert await history(store, space=MAIN_SPACE) == []
+
+
+@pytest.mark.requirement("X-41")
+async def test_a_wrong_shape_is_a_fault_and_writes_nothing(store: Store):
+    wired = Wired(store)
+
+    async with store.transaction() as transaction:
+        with pytest.raises(FestingerError, match="lacks `provider`"):
+            await wired.outbox.emit(transaction, "provider_up", space=MAIN_SPACE, subject="x", payload={})
+
+    assert await history(store, space=MAIN_SPACE) == []
+
+
+def test_nobody_subscribes_to_an_event_that_is_not_listed_or_twice():
+    wired = Wired(store=None)  # type: ignore[arg-type]
+    wired.outbox.subscribe("provider_up", "cache", noting("cache"))
+
+    with pytest.raises(FestingerError, match="not in the catalogue"):
+        wired.outbox.subscribe("unheard", "cache", noting("cache"))
+    with pytest.raises(FestingerError, match="twice"):
+        wired.outbox.subscribe("provider_up", "cache", noting("cache"))
+
+
+@pytest.mark.requirement("X-43")
+async def test_a_thousand_updates_by_eight_writers_are_heard_in_the_order_of_commit(store: Store):
+    wired = Wired(store)
+    await make_told(store)
+    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    counter = 0
+
+    async def update() -> None:
+        nonlocal counter
+        async with store.transaction() as transaction:
+            # The number is taken under the subject's lock, so it is the order of commit.
+            await wired.emit_in(transaction, new=0)
+            counter += 1
+            await transaction.run(STAMP, n=counter)
+
+    async def writer() -> None:
+        for _ in range(125):
+            await update()
+
+    await asyncio.gather(*(writer() for _ in range(8)))
+    await drain(wired.jobs, slots=8)
+
+    assert await told(store, "cache") == list(range(1, 1001))
+
+
+async def test_events_of_different_subjects_do_not_wait_for_each_other(store: Store):
+    wired = Wired(store)
+
+    async with store.transaction() as first:
+        await wired.emit_in(first, "llm.write")
+        event = await wired.emit("llm.judge")
+
+    assert [found.subject for found in await history(store, space=MAIN_SPACE)] == ["llm.judge", "llm.write"]
+    assert event.subject == "llm.judge"
+
+
+async def test_history_is_told_by_subject_name_and_page(store: Store):
+    wired = Wired(store)
+    events = []
+    for n in range(3):
+        wired.hands.forward(timedelta(seconds=1))
+        events.append(await wired.emit(new=n))
+    await wired.emit("llm.judge")
+
+    by_subject = await history(store, space=MAIN_SPACE, subject="llm.write")
+    page = await history(store, space=MAIN_SPACE, names=["setting_changed"], before=events[1].seq, limit=1)
+
+    assert by_subject == events[::-1]
+    assert page == [events[0]]
