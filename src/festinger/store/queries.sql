@@ -379,3 +379,22 @@ create extension if not exists vector;
 -- name: reset_session
 -- Undoes what a dump's script set for itself: its empty search path, its limits and its way of reading text.
 reset all;
+
+-- name: index_is_valid
+-- Whether an index is there and finished; none if not.
+select indexrelid from pg_index where indexrelid = to_regclass(quote_ident(%(index)s)) and indisvalid;
+
+-- name: try_lock_index
+-- Lets one process build an index; the lock ends with its connection.
+select pg_try_advisory_lock(hashtextextended('festinger index ' || %(index)s::text, 0)) as locked;
+
+-- name: create_vector_index
+-- The index of one model, built beside running writes. The numbers are pgvector's usual m and twice its usual
+-- effort, which pays once and is searched ever after.
+create index concurrently {index} on {table}
+using hnsw ((vector::halfvec({dims})) halfvec_cosine_ops) with (m = 16, ef_construction = 128)
+where model = {model};
+
+-- name: drop_vector_index
+-- Takes an index away beside running reads.
+drop index concurrently if exists {index};
