@@ -6,7 +6,7 @@ import pytest
 from tests.architecture.source import ROOT, Module, dotted, package_modules
 
 EDGES = {
-    "job": "src/festinger/jobs/run.py",
+    "job": "src/festinger/jobs/attempt.py",
     "ASGI": "src/festinger/web/edge.py",
     "command line": "src/festinger/cli/command.py",
 }

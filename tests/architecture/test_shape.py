@@ -26,8 +26,12 @@ NAMELESS = frozenset(
 """Names that say nothing of the domain."""
 
 EMPTY_VERBS = ("get_", "do_", "handle_", "process_")
-NOUNS = frozenset({"process_started"})
-"""Names in which `process` is a process of the operating system, not a verb."""
+EXCUSED = {
+    "process_started": "a process of the operating system, not a verb",
+    "get_retry_decision": "the job engine calls it by this name",
+}
+
+WRITERS = {"src/festinger/settings/reference.py": "run by hand to write a page of the docs"}
 
 LONGEST_FUNCTION = 60
 LONGEST_MODULE = 450
@@ -52,7 +56,7 @@ def test_functions_are_named_by_the_deed():
         f"{module.at(function)} {function.name}"
         for module in package_modules()
         for function in module.functions()
-        if function.name.lstrip("_").startswith(EMPTY_VERBS) and function.name not in NOUNS
+        if function.name.lstrip("_").startswith(EMPTY_VERBS) and function.name not in EXCUSED
     ]
 
     assert found == []
@@ -94,7 +98,7 @@ def test_only_commands_print():
     found = [
         module.at(call)
         for module in package_modules()
-        if module.room != "cli"
+        if module.room != "cli" and module.name not in WRITERS
         for name, call in module.calls()
         if name in ("print", "sys.stdout.write")
     ]
