@@ -33,6 +33,10 @@ FROM_TIME = frozenset(
 )
 
 
+OWN = frozenset({"Random", "SystemRandom"})
+"""Classes of `random`: whoever makes one has a source of their own, to be handed on."""
+
+
 def readings_of_the_time(module: Module) -> list[str]:
     """Where a module asks for the time itself. `asyncio.Timeout.reschedule` takes nothing but the loop's own time."""
     excused = {
@@ -44,12 +48,12 @@ def readings_of_the_time(module: Module) -> list[str]:
 
 
 def draws_of_global_chance(module: Module) -> list[str]:
-    """Uses of the shared generator behind `random`; making an own `random.Random` is fine."""
+    """Uses of the shared generator behind `random`; making an own one is fine."""
     return [
         module.at(node)
         for node in ast.walk(module.tree)
-        if (isinstance(node, ast.Attribute) and dotted(node).startswith("random.") and node.attr != "Random")
-        or _imports_from(node, "random") - {"Random"}
+        if (isinstance(node, ast.Attribute) and dotted(node).startswith("random.") and node.attr not in OWN)
+        or _imports_from(node, "random") - OWN
     ]
 
 
