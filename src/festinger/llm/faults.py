@@ -26,14 +26,18 @@ from pydantic_ai.exceptions import (
 
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.llm.endpoint import Endpoint, ProviderName
-from festinger.llm.transport import AnswerTooLarge
+from festinger.llm.transport import AnswerTooLarge, Redirected
 
-FOREIGN = (AgentRunError, UserError)
-"""Everything that pydantic-ai raises of its own."""
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""How the client libraries stumble over an answer in no form that they know: they read it without looking."""
+
+FOREIGN = (AgentRunError, UserError, AnswerTooLarge, Redirected, *UNREADABLE)
+"""Everything that speaking to a provider raises."""
 
 _PASSING = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError)
 _LASTING = (ModelRequestRejectedError, ModelQuotaExceededError)
-_CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}")
+_CODE = re.compile(r"[A-Za-z_]{1,60}")
+"""What an error code looks like (`rate_limit_exceeded`), and no key does."""
 
 
 class Upstream(Exception):
@@ -50,14 +54,21 @@ def translated(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefu
 def _ours(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
     if _caused_by(error, AnswerTooLarge):
         return ProviderRefused(f"`{asked.name}` sent more than an answer can be.")
+    if _caused_by(error, Redirected):
+        return ProviderRefused(
+            f"{asked.server} sends us to another address.", hint="Give the address that it really answers at."
+        )
+    if isinstance(error, UNREADABLE):
+        return ProviderRefused(f"`{asked.name}` answered in a form that cannot be read.")
     if isinstance(error, ContentFilterError):
         return ProviderRefused(
             f"`{asked.name}` held its answer back.", hint="Its filter does not pass this text."
         )
     if isinstance(error, ModelAPIError) and _may_pass(error):
-        return ProviderDown(
-            f"{asked.server} does not answer ({_facts(error)}).", retry_after=error.retry_after
-        )
+        down = ProviderDown(f"{asked.server} cannot answer now ({_facts(error)}).")
+        if error.retry_after is not None:
+            down.details["retry_after"] = error.retry_after
+        return down
     return ProviderRefused(f"`{asked.name}` refused ({_facts(error)}).", hint=_hint(error, asked))
 
 
@@ -90,7 +101,8 @@ def _facts(error: Exception) -> str:
 
 
 def _stand_in(error: Exception) -> Upstream:
-    return Upstream(f"{type(error).__name__}: {_facts(error)}").with_traceback(error.__traceback__)
+    # Without its traceback too: the frames hold the request with its headers.
+    return Upstream(f"{type(error).__name__}: {_facts(error)}")
 
 
 def _caused_by(error: BaseException, kind: type[Exception]) -> bool:

@@ -25,7 +25,7 @@ class Probe:
 
 
 async def probe(model: Model, stopwatch: Stopwatch) -> Probe:
-    """Ask for one word and leave after its first piece."""
+    """Ask for one word, through the same guards and into the same ledger as any call."""
     began = stopwatch()
     try:
         async for _ in model.chat(HELLO):

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 
-import genai_prices
-
 from festinger.llm.endpoint import Endpoint
 from festinger.llm.port import Usage
 
@@ -19,6 +17,9 @@ def price(asked: Endpoint, usage: Usage | None, *, at: datetime) -> Decimal | No
     """The cost in US dollars at that moment's prices; none if unknown."""
     if usage is None or not asked.address:
         return None
+    # Imported at the first call: the table takes a third of a second to load, and most commands make no call.
+    import genai_prices
+
     counted = genai_prices.Usage(
         input_tokens=usage.tokens_in,
         output_tokens=usage.tokens_out,

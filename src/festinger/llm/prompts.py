@@ -27,7 +27,7 @@ class Prompt:
     def slots(self) -> frozenset[str]:
         return frozenset(_SLOT.findall(self.text))
 
-    def message(self, role: Role = Role.USER, **values: str) -> Message:
+    def message(self, role: Role = Role.USER, /, **values: str) -> Message:
         """A message with the values in their slots; each slot must have one and each value a slot.
 
         What is put in is put in once: a value that looks like a slot stays as it is.

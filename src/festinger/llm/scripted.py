@@ -39,7 +39,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fail:
-    """Raise this error; in a stream after `after` pieces of text."""
+    """Raise this error; in a stream, after this text."""
 
     error: FestingerError
     text: str = ""
@@ -77,13 +77,9 @@ class Scripted:
         self.endpoint = endpoint or Endpoint(provider=ProviderName.SCRIPTED, model="script", address="")
         self.queue: deque[Step] = deque(step(answer) for answer in answers)
         self.asked: list[Asked] = []
+        self.reached = asyncio.Event()
+        """Set as soon as it was asked once; for whoever must wait until it hangs."""
         self.closed = False
-
-    @classmethod
-    def of(cls, endpoint: Endpoint) -> "Scripted":
-        """The one that an endpoint names: its model is a file of answers, or nothing."""
-        answers = _answers(Path(endpoint.model)) if endpoint.model else []
-        return cls(*answers, endpoint=endpoint)
 
     def add(self, *answers: Step | Shape | str) -> None:
         self.queue.extend(step(answer) for answer in answers)
@@ -106,6 +102,7 @@ class Scripted:
 
     async def _next(self, messages: Sequence[Message], shape: type[Shape] | None) -> Say:
         self.asked.append(Asked(messages=tuple(messages), shape=shape))
+        self.reached.set()
         if not self.queue:
             raise ProviderRefused("The script has no more answers.", hint="Add one for each call.")
         taken = self.queue.popleft()
@@ -155,6 +152,11 @@ def scripted_model(*answers: Step | Shape | str) -> tuple[Model, Scripted]:
     """A checked model on a script, and the script, to see what it was asked."""
     script = Scripted(*answers)
     return Checked(Unguarded(script)), script
+
+
+def opened(asked: Endpoint) -> Scripted:
+    """The script that an endpoint names: its model is a file of answers, or nothing."""
+    return Scripted(*(_answers(Path(asked.model)) if asked.model else ()), endpoint=asked)
 
 
 def _answers(file: Path) -> list[str]:
