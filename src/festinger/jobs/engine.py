@@ -5,25 +5,33 @@ connection, and its database errors become ours. Nothing here knows a job.
 """
 
 import asyncio
+import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import structlog
-from procrastinate import PsycopgConnector
+from procrastinate import PsycopgConnector, sql
 from procrastinate.connector import Notify
 from procrastinate.exceptions import ConnectorException
 from procrastinate.manager import get_channel_for_queues
 
+from festinger.errors import StoreDown
 from festinger.store.faults import translated
 from festinger.store.pool import Store
+from festinger.store.queries import queries_of
 
 log = structlog.get_logger()
+
+Q = queries_of("festinger.jobs")
 
 Pause = Callable[[float], Awaitable[None]]
 
 RELISTEN_SECONDS = 5.0
+
+ENDINGS = (sql.queries["finish_job"], sql.queries["retry_job"])
+LOOK_AGAIN = json.dumps({"type": "job_inserted", "job_id": 0})
 
 
 @contextmanager
@@ -45,10 +53,24 @@ class StoreConnector(PsycopgConnector):
         super().__init__()
         self._store = store
         self._hearers: defaultdict[str, set[Notify]] = defaultdict(set)
+        self._holders: dict[int, str] = {}
+        self.listening = asyncio.Event()
 
     @property
     def pool(self) -> Any:
         return self._store.pool
+
+    def holds_lock(self, job: int, queue: str) -> None:
+        """This job keeps others of its queue waiting until it ends."""
+        self._holders[job] = queue
+
+    async def execute_query_async(self, query: Any, **arguments: Any) -> None:
+        """Runs a statement of the engine. When a job with a lock has ended, workers look for the next one at
+        once: the engine tells them of new jobs only, and the chain would go on no faster than they poll."""
+        await super().execute_query_async(query, **arguments)
+        if query in ENDINGS and (queue := self._holders.pop(arguments["job_id"], None)):
+            for channel in get_channel_for_queues([queue]):
+                await self._tell(channel=channel, payload=LOOK_AGAIN)
 
     async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
         """Be told by the one listener, until cancelled."""
@@ -63,13 +85,22 @@ class StoreConnector(PsycopgConnector):
 
     async def hear(self, queues: Iterable[str], *, pause: Pause = asyncio.sleep) -> None:
         """The one listener, until cancelled. While it has no connection, workers go on by polling."""
-        channels = list(get_channel_for_queues(queues))
         while True:
             try:
-                await super().listen_notify(self._tell, channels)
-            except ConnectorException as error:
-                log.warning("job listener lost", room="jobs", error=type(error.__cause__).__name__)
+                await self._hear(queues)
+            except StoreDown as error:
+                log.warning("job listener lost", room="jobs", error=error.message)
+            finally:
+                self.listening.clear()
             await pause(RELISTEN_SECONDS)
+
+    async def _hear(self, queues: Iterable[str]) -> None:
+        async with self._store.apart() as connection:
+            for queue in queues:
+                await connection.execute(Q[f"listen_{queue}"].sql)
+            self.listening.set()
+            async for notification in connection.notifies():
+                await self._tell(channel=notification.channel, payload=notification.payload)
 
     async def _tell(self, *, channel: str, payload: str) -> None:
         for hearer in tuple(self._hearers[channel]):

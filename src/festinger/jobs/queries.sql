@@ -235,3 +235,23 @@ delete from procrastinate_jobs using old where procrastinate_jobs.id = old.id;
 -- name: prune_runs
 -- Removes the marks of due runs that no tick can meet again.
 delete from periodic_run where due_at < %(before)s;
+
+-- name: listen_learn
+-- Begins to hear of new jobs in this queue.
+listen "procrastinate_queue_v1#learn";
+
+-- name: listen_judge
+-- Begins to hear of new jobs in this queue.
+listen "procrastinate_queue_v1#judge";
+
+-- name: listen_index
+-- Begins to hear of new jobs in this queue.
+listen "procrastinate_queue_v1#index";
+
+-- name: listen_sleep
+-- Begins to hear of new jobs in this queue.
+listen "procrastinate_queue_v1#sleep";
+
+-- name: listen_send
+-- Begins to hear of new jobs in this queue.
+listen "procrastinate_queue_v1#send";

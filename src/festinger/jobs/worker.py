@@ -57,6 +57,11 @@ class Crew:
         self._pause = pause
         self._workers: dict[str, Worker] = {}
 
+    @property
+    def listening(self) -> asyncio.Event:
+        """Set while new jobs are heard of at once."""
+        return self.jobs.connector.listening
+
     async def keep(self, name: str, queues: list[str], *, slots: int) -> None:
         """Run one worker, again and again, until cancelled."""
         pauses = crash_pauses()
