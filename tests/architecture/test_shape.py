@@ -17,10 +17,6 @@ NAMELESS = frozenset(
         "managers",
         "base",
         "misc",
-        "core",
-        "lib",
-        "tools",
-        "stuff",
     ]
 )
 """Names that say nothing of the domain."""
