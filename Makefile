@@ -2,7 +2,6 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-PORT ?= 11435
 ARGS ?=
 
 # The first Python on the path that is new enough; `make PYTHON=/path/to/python3.12 setup` names another one.
@@ -53,7 +52,7 @@ $(VENV)/live.stamp: requirements-live.lock $(VENV)/dev.stamp
 setup: $(VENV)/dev.stamp ## Make the environment for developing, from the lock files.
 
 run: $(VENV)/run.stamp ## Set up once, then serve on port 11435 (another one: PORT=…).
-	@$(BIN)/festinger serve --port $(PORT) $(ARGS)
+	@$(BIN)/festinger serve $(if $(PORT),--port $(PORT)) $(ARGS)
 
 test: setup ## Format, lint, layers, types and the whole offline suite (pytest arguments: ARGS=…).
 	$(BIN)/ruff format --check --quiet

@@ -42,19 +42,10 @@ class Table:
 
 def command_line() -> Any | None:
     """The tree of commands as click sees it, if there is one yet."""
-    import typer
-    import typer.main
+    from typer.main import get_command
 
-    package = importlib.import_module("festinger.cli")
-    modules = [package, *(_module(f"festinger.cli.{name}") for name in ("main", "app", "tree"))]
-    found = [
-        value
-        for module in modules
-        if module
-        for value in vars(module).values()
-        if isinstance(value, typer.Typer)
-    ]
-    return typer.main.get_command(found[0]) if found else None
+    main = _module("festinger.cli.main")
+    return get_command(main.app) if main else None
 
 
 def commands() -> list[Command]:
