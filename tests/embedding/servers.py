@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +13,7 @@ DIMENSIONS = 16
 
 Spoil = Callable[[Sequence[str]], web.StreamResponse | None]
 Row = Callable[[str], Any]
+Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def row_of(text: str) -> list[float]:
@@ -35,9 +36,12 @@ class Served:
     paths: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     row: Row = row_of
+    answering: Answering | None = None
     spoil: Spoil = lambda texts: None
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
+        if self.answering is not None:
+            return await self.answering(request)
         body = await request.json()
         self.asked.append(body)
         self.paths.append(request.path)
@@ -73,7 +77,7 @@ async def serving() -> AsyncIterator[Served]:
     served = Served()
     app = web.Application(client_max_size=64 * 2**20)
     app.router.add_post("/{tail:.*}", served.answer)
-    runner = web.AppRunner(app)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()

@@ -56,7 +56,7 @@ class Graph:
         return output
 
     def array(self, name: str, values: Array) -> str:
-        self.arrays[name] = np.ascontiguousarray(values)
+        self.arrays[name] = np.asarray(values, order="C")
         return name
 
     def number(self, name: str, value: float) -> str:

@@ -58,4 +58,4 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
         yield word, 1.0
         padded = f"<{word}>"
         for start in range(len(padded) - 2):
-            yield f"3:{padded[start : start + 3]}", 0.3
+            yield f"3:{padded[start : start + 3]}", 0.25

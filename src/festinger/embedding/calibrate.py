@@ -1,0 +1,159 @@
+"""Where do the thresholds of a model lie?
+
+Measures labelled pairs of texts and proposes `same` and `check` from them, with the curve that they were read
+from. Deterministic: the same pairs and the same vectors give the same proposal. `same` is the smallest cosine at
+which hardly any different pair would be merged, `check` the largest that still lets nearly every same pair be
+looked at. When no cosine keeps the bar, there is no threshold, and vectors alone never confirm.
+
+Pairs that a guard would stop anyway (another number, a negation) are marked by the caller, who knows the guards;
+they do not count against `same`. Saving a profile is a person's decision, asked for by the command.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.profiles import Profile, Purpose, Reading, Threshold
+from festinger.errors import BadInput
+
+LEAST_PAIRS = 50
+"""Of each class; with fewer, one odd pair moves a threshold by more than the thresholds lie apart."""
+
+STEPS = 200
+"""Points of the curve, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two texts, and whether they say the same. `guarded`: something other than vectors keeps them apart."""
+
+    a: str
+    b: str
+    same: bool
+    guarded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    cosine: float
+    same: bool
+    guarded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    false_merges: float = 0.005
+    """Share of the different pairs that may lie at `same` or above."""
+    kept: float = 0.95
+    """Share of the same pairs that must lie at `check` or above."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What would happen if everything from `cosine` upwards were taken as the same."""
+
+    cosine: float
+    precision: float
+    recall: float
+    false_merges: float
+
+    @property
+    def f1(self) -> float:
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    same: float | None
+    check: float
+    auc: float
+    curve: tuple[Point, ...]
+    pairs: int
+
+
+async def measure(embedder: Embedder, pairs: Sequence[Pair]) -> list[Measured]:
+    """The cosine of every pair, by vectors made for comparing."""
+    left = await embedder.embed([pair.a for pair in pairs], Purpose.COMPARE)
+    right = await embedder.embed([pair.b for pair in pairs], Purpose.COMPARE)
+    return [
+        Measured(cosine=float(a @ b), same=pair.same, guarded=pair.guarded)
+        for pair, a, b in zip(pairs, left, right, strict=True)
+    ]
+
+
+def propose(measured: Sequence[Measured], bars: Bars) -> Proposal:
+    """Thresholds for what was measured."""
+    same = _cosines(measured, same=True)
+    different = _cosines(measured, same=False)
+    if min(len(same), len(different)) < LEAST_PAIRS:
+        raise BadInput(
+            f"{len(same)} same and {len(different)} different pairs are too few to calibrate.",
+            hint=f"Give at least {LEAST_PAIRS} of each.",
+        )
+    unguarded = _cosines([pair for pair in measured if not pair.guarded], same=False)
+    return Proposal(
+        same=_same_from(same, unguarded, bars.false_merges),
+        check=_check_from(same, bars.kept),
+        auc=_auc(same, different),
+        curve=tuple(point(same, different, cosine=step / STEPS) for step in range(STEPS + 1)),
+        pairs=len(measured),
+    )
+
+
+def point(same: NDArray[np.float64], different: NDArray[np.float64], *, cosine: float) -> Point:
+    found = int((same >= cosine).sum())
+    wrong = int((different >= cosine).sum())
+    return Point(
+        cosine=cosine,
+        precision=found / (found + wrong) if found + wrong else 1.0,
+        recall=found / len(same),
+        false_merges=wrong / len(different),
+    )
+
+
+def profile_with(profile: Profile, proposal: Proposal, *, data: str, at: date, bars: Bars) -> Profile:
+    """`profile` with what was proposed in place of what it had."""
+    merges = f"at most {bars.false_merges:.1%} of the different pairs at or above"
+    looked_at = f"at least {bars.kept:.0%} of the same pairs at or above"
+    readings = {
+        **profile.readings,
+        Threshold.SAME: Reading(value=proposal.same, data=data, at=at, how=merges),
+        Threshold.CHECK: Reading(value=proposal.check, data=data, at=at, how=looked_at),
+    }
+    return replace(profile, readings=readings)
+
+
+def _cosines(measured: Sequence[Measured], *, same: bool) -> NDArray[np.float64]:
+    return np.sort(np.array([pair.cosine for pair in measured if pair.same is same], dtype=np.float64))
+
+
+def _same_from(same: NDArray[np.float64], different: NDArray[np.float64], bar: float) -> float | None:
+    """The smallest hundredth of a percent that keeps the bar; none if no same pair lies there."""
+    allowed = int(len(different) * bar)
+    if allowed >= len(different):
+        return _rounded_up(float(same[0]))
+    highest_kept_out = float(different[len(different) - allowed - 1])
+    threshold = _rounded_up(np.nextafter(highest_kept_out, 2.0))
+    return threshold if threshold <= 1 and (same >= threshold).any() else None
+
+
+def _check_from(same: NDArray[np.float64], bar: float) -> float:
+    """The largest hundredth of a percent that still keeps the bar."""
+    dropped = int(len(same) * (1 - bar) + 1e-9)
+    return float(np.floor(same[dropped] * 10_000) / 10_000)
+
+
+def _rounded_up(cosine: float) -> float:
+    return float(np.ceil(cosine * 10_000) / 10_000)
+
+
+def _auc(same: NDArray[np.float64], different: NDArray[np.float64]) -> float:
+    """The chance that a same pair lies above a different one; ties count half."""
+    below = np.searchsorted(different, same, side="left")
+    ties = np.searchsorted(different, same, side="right") - below
+    return float((below + ties / 2).sum() / (len(same) * len(different)))

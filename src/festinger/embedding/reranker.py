@@ -1,0 +1,53 @@
+"""How well does each text answer a query?
+
+The port for models that read query and text together; slower and sharper than vectors. Off unless one is chosen
+as `provider:model`: `onnx:` runs the bundled cross-encoder or a folder's, `lexical:` counts shared words and is
+the fake that ships. Scores have an order and no scale: blending them is `retrieval`'s matter.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Protocol
+
+from festinger.embedding.embedder import Supplies
+from festinger.errors import BadSetting
+
+GROUP = "festinger.rerankers"
+
+
+class Reranker(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One finite score a text, in their order; higher answers better. Blank query or text → `BadInput`."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+OpenReranker = Callable[[str, Supplies], Awaitable[Reranker]]
+
+BUILT_IN = (
+    EntryPoint(name="onnx", value="festinger.embedding.cross_encoder:open_reranker", group=GROUP),
+    EntryPoint(name="lexical", value="festinger.embedding.lexical:open_reranker", group=GROUP),
+)
+
+
+def rerankers() -> Mapping[str, EntryPoint]:
+    """Every provider that can be chosen, by name; nothing is imported for this."""
+    others = {entry.name: entry for entry in entry_points(group=GROUP)}
+    return {**others, **{entry.name: entry for entry in BUILT_IN}}
+
+
+async def open_reranker(choice: str, supplies: Supplies) -> Reranker | None:
+    """The reranker that `choice` names; none where it is empty."""
+    if not choice:
+        return None
+    provider, _, model = choice.partition(":")
+    known = rerankers()
+    if provider not in known:
+        names = ", ".join(f"`{name}:`" for name in sorted(known))
+        raise BadSetting(f"`{choice}` names no reranker.", hint=f"There are {names}; empty is none.")
+    opener: OpenReranker = known[provider].load()
+    return await opener(model, supplies)

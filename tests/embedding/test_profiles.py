@@ -1,0 +1,142 @@
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from festinger.embedding.checked import CheckedEmbedder
+from festinger.embedding.embedder import Supplies
+from festinger.embedding.hashed import HashedEngine
+from festinger.embedding.profiles import (
+    REFERENCE,
+    Profile,
+    Purpose,
+    Threshold,
+    bundled_profiles,
+    installed_profiles,
+    profile_of,
+    read_profiles,
+)
+from festinger.errors import BadSetting
+
+DEFAULT = "onnx:all-minilm-l6-v2"
+SOURCE = Path(__file__).parents[2] / "src" / "festinger"
+
+
+@pytest.mark.requirement("X-76")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("same", 0.95),
+        ("check", 0.85),
+        ("subject", 0.80),
+        ("confirming", 0.85),
+        ("opposing", 0.70),
+        ("novel", 0.60),
+        ("dormant", 0.90),
+    ],
+)
+def test_the_reference_profile_holds_the_numbers_that_the_design_started_from(name: str, value: float):
+    assert bundled_profiles()[REFERENCE].threshold(Threshold(name)) == value
+
+
+@pytest.mark.requirement("X-76")
+def test_the_bundled_model_has_every_threshold_with_its_data_and_day_or_says_that_it_is_carried():
+    readings = bundled_profiles()[DEFAULT].readings
+
+    assert set(readings) == set(Threshold)
+    for reading in readings.values():
+        assert reading.data
+        assert reading.carried or (reading.at is not None and reading.at >= date(2026, 11, 15))
+
+
+@pytest.mark.requirement("X-76")
+def test_a_model_without_a_profile_is_uncalibrated_and_has_no_threshold():
+    profile = profile_of("ollama:unheard-of", bundled_profiles())
+
+    assert not profile.calibrated
+    assert [profile.threshold(name) for name in Threshold] == [None] * len(Threshold)
+
+
+def test_a_profile_that_only_says_how_to_write_is_uncalibrated_too():
+    profile = profile_of("ollama:nomic-embed-text:latest", bundled_profiles())
+
+    assert profile.prefixes[Purpose.QUERY] == "search_query: "
+    assert not profile.calibrated
+
+
+@pytest.mark.requirement("X-75")
+def test_the_kind_of_a_memory_is_written_for_storing_only():
+    profile = bundled_profiles()[REFERENCE]
+
+    assert profile.written("Tea is hot.", Purpose.STORE, kind="fact") == "Factual knowledge: Tea is hot."
+    for purpose in (Purpose.QUERY, Purpose.COMPARE, Purpose.CLUSTER):
+        assert profile.written("Tea is hot.", purpose, kind="fact") == "Tea is hot."
+
+
+@pytest.mark.requirement("X-75")
+async def test_a_model_that_tells_purposes_apart_gives_four_vectors_for_one_text():
+    profile = Profile(name="hashed:64", prefixes={purpose: f"to {purpose}: " for purpose in Purpose})
+    embedder = CheckedEmbedder(HashedEngine(64), profile, supplies=Supplies())
+
+    made = [(await embedder.embed(["Tea is hot."], purpose))[0].tobytes() for purpose in Purpose]
+
+    assert len(set(made)) == 4
+
+
+def test_a_provider_wide_profile_serves_its_models_under_their_own_names():
+    profile = profile_of("gemini:some-new-model", bundled_profiles())
+
+    assert profile.name == "gemini:some-new-model"
+    assert profile.task_types[Purpose.STORE] == "RETRIEVAL_DOCUMENT"
+
+
+MEASURED = """
+[models."onnx:all-minilm-l6-v2"]
+dimensions = 384
+[models."onnx:all-minilm-l6-v2".thresholds.same]
+value = 0.97
+data = "pairs of this installation"
+at = 2026-12-01
+"""
+
+
+def test_a_profile_of_this_installation_replaces_the_bundled_one(tmp_path: Path):
+    path = tmp_path / "profiles.toml"
+    path.write_text(MEASURED)
+
+    profiles = installed_profiles(path)
+
+    assert profiles[DEFAULT].threshold(Threshold.SAME) == 0.97
+    assert profiles[REFERENCE] == bundled_profiles()[REFERENCE]
+    assert installed_profiles(tmp_path / "none.toml") == bundled_profiles()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "models = 7",
+        "[models.x]\nprefix = 1",
+        '[models.x.thresholds]\nsaem = {value = 0.9, data = "d"}',
+        '[models.x.thresholds]\nsame = {value = 1.9, data = "d"}',
+        "[models.x.thresholds]\nsame = {value = 0.9}",
+        "[models.x]\ncarries = 'nobody'",
+        "not toml",
+    ],
+)
+def test_a_wrong_file_is_refused_by_name(text: str):
+    with pytest.raises(BadSetting):
+        read_profiles(text, source="mine.toml")
+
+
+@pytest.mark.requirement("X-76")
+def test_no_threshold_stands_in_the_code_of_this_room():
+    """The reference numbers occur in `profiles.toml` and in no module."""
+    readings = bundled_profiles()[REFERENCE].readings.values()
+    numbers = {str(reading.value) for reading in readings if reading.value is not None}
+    modules = [path for path in (SOURCE / "embedding").glob("*.py") if path.name != "calibrate.py"]
+
+    found = {
+        (path.name, number) for path in modules for number in numbers if f" {number}" in path.read_text()
+    }
+
+    assert found == set()
