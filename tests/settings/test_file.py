@@ -112,7 +112,6 @@ def test_a_named_file_that_is_no_file_is_refused(tmp_path: Path, kind: str):
         read_file(path)
 
 
-@pytest.mark.requirement("F-50")
 @given(st.one_of(st.binary(max_size=300), st.text(alphabet="ab:{}[]&*!%-\n \"'#|>?,~<\t", max_size=80)))
 @example(b"\xef\xbb\xbf")
 @example("%YAML 9.9\n---\na: 1")

@@ -119,7 +119,7 @@ def test_a_value_that_does_not_fit_is_refused(name: str, text: str):
         read(KEYS[name], text)
 
 
-@pytest.mark.requirement("F-28", "F-50")
+@pytest.mark.requirement("F-28")
 @given(key=ANY_KEY, text=st.text(max_size=200))
 def test_any_text_is_a_value_or_a_named_refusal(key: Key, text: str):
     try:

@@ -246,7 +246,6 @@ def test_a_command_loads_what_its_process_finds(monkeypatch: pytest.MonkeyPatch,
     assert found.deployment == this_process(flags={"server.port": 4001})
 
 
-@pytest.mark.requirement("F-50")
 @given(
     st.dictionaries(
         st.one_of(
