@@ -1,0 +1,121 @@
+"""The way of a request: read its body, forward it, stream the answer back.
+
+This is the hot path of the door. Memory will take its place between reading and forwarding; until then
+every request passes untouched, and its answer says so.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+
+from festinger.clock import Stopwatch
+from festinger.proxy.body import Receive, body_of
+from festinger.proxy.guard import Visit
+from festinger.proxy.headers import RawHeaders, coming_down, first, going_up
+from festinger.proxy.keys import without_ours
+from festinger.proxy.tap import Listen, tapped
+from festinger.proxy.telling import MemoryTold, told, told_without_memory
+from festinger.proxy.upstream import Asking, Upstream, base_for, chunks, key_for
+from festinger.proxy.wire import Reply
+from festinger.settings.tree import Settings
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+BODILESS = (204, 304)
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """A request under way."""
+
+    method: str
+    version: str
+    headers: RawHeaders
+    receive: Receive
+    send: Send
+    reply: Reply
+    settings: Settings
+    began: float
+    window: str = "upload"
+    """Where it is now, for the count of clients that left."""
+    status: int | None = None
+    """The status that the client was sent; none until then."""
+    memory: MemoryTold | None = None
+    before: float = 0.0
+    """Seconds from its first byte until it was sent on."""
+    after: float = 0.0
+    """Seconds from the upstream's first byte until the client was written to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What forwarding needs."""
+
+    upstream: Upstream
+    stopwatch: Stopwatch
+    ready: Callable[[], bool]
+    listen: Listen
+
+
+async def forward(call: Call, visit: Visit, means: Means) -> None:
+    """Read, forward, stream. Raises `UpstreamFailed` and, for the body of the request, `TooLarge`."""
+    proxy = call.settings.proxy
+    limit = proxy.body_max_bytes if visit.route.limited else None
+    body = await body_of(call.receive, call.headers, limit=limit, complete=call.reply.listen)
+    call.memory = told_without_memory(visit.route.treatment, visit.wishes, ready=means.ready())
+    asking = _asking(call, visit, body)
+    call.window, call.before = "waiting", means.stopwatch() - call.began
+    answer = await means.upstream.ask(asking)
+    heard = means.stopwatch()
+    with closing(answer), tapped(means.listen(visit), answer.raw_headers) as tap:
+        headers = coming_down(answer.raw_headers)
+        call.window, call.after = "answer", means.stopwatch() - heard
+        await _start(call, visit, answer, headers)
+        async for chunk in chunks(answer):
+            await call.send({"type": "http.response.body", "body": chunk, "more_body": True})
+            if tap is not None:
+                tap.feed(chunk)
+        await _finish(call, headers)
+
+
+def _asking(call: Call, visit: Visit, body: bytes | AsyncIterator[bytes] | None) -> Asking:
+    proxy = call.settings.proxy
+    base = base_for(visit.route.protocol, proxy)
+    headers = going_up(call.headers)
+    if visit.key is not None:
+        headers = without_ours(headers, protocol=visit.route.protocol, upstream_key=key_for(base, proxy))
+    return Asking(method=call.method, base=base, target=visit.target, headers=headers, body=body)
+
+
+async def _start(
+    call: Call, visit: Visit, answer: aiohttp.ClientResponse, headers: list[tuple[bytes, bytes]]
+) -> None:
+    status = call.reply.speak(answer.status, (answer.reason or "").encode("utf-8", "surrogateescape"))
+    if _ends_with_connection(call, headers):
+        call.reply.without_length()
+    if call.settings.proxy.headers:
+        headers = headers + told(
+            request_id=visit.request_id,
+            memory=call.memory,
+            wishes=visit.wishes,
+            overhead=call.before + call.after,
+        )
+    call.status = answer.status
+    await call.send({"type": "http.response.start", "status": status, "headers": headers})
+    if answer.status in BODILESS:
+        call.reply.without_body()
+
+
+async def _finish(call: Call, headers: RawHeaders) -> None:
+    if _ends_with_connection(call, headers):
+        call.reply.cut()
+    else:
+        await call.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _ends_with_connection(call: Call, headers: RawHeaders) -> bool:
+    """Whether the client can know neither a length nor chunks."""
+    return call.version == "1.0" and first(headers, b"content-length") is None

@@ -1,0 +1,250 @@
+"""Where does a request go, and what comes back?
+
+One pool of kept-alive connections to all upstreams, without limit. Bytes go and come as they are: nothing is
+decompressed, followed, remembered or added. A request is sent a second time in one case only: a kept
+connection died under it before the first byte of an answer, and its body can be sent again.
+"""
+
+import functools
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.payload import AsyncIterablePayload
+from yarl import URL
+
+from festinger.errors import FestingerError, TooLarge
+from festinger.proxy.headers import RawHeaders
+from festinger.proxy.routes import Protocol
+from festinger.settings.tree import ProxySettings
+
+CONNECT_SECONDS = 5.0
+READ_BUFFER = 48 * 1024
+"""aiohttp holds back at twice this, the server's transport at 64 KiB: together below 256 KiB a stream."""
+
+HEAD_BYTES = 256 * 1024
+HEAD_LINES = 1000
+"""Larger than what a client could meet in the wild, so that the limits of its own library decide."""
+
+_ADDED_UNASKED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+
+
+class Failure(StrEnum):
+    REFUSED = "refused"
+    UNRESOLVED = "unresolved"
+    TIMEOUT = "timeout"
+    INSECURE = "insecure"
+    CLOSED = "closed"
+    GARBLED = "garbled"
+
+
+_SAID: dict[Failure, str] = {
+    Failure.REFUSED: "it refuses the connection",
+    Failure.UNRESOLVED: "its name cannot be resolved",
+    Failure.TIMEOUT: "it did not take the connection in time",
+    Failure.INSECURE: "no secure connection could be made",
+    Failure.CLOSED: "it closed the connection without an answer",
+    Failure.GARBLED: "its answer is not HTTP",
+}
+
+
+class UpstreamFailed(FestingerError):
+    """The upstream gave no answer."""
+
+    default_hint = "Check that it runs, and that `proxy.upstream` names it."
+
+    def __init__(self, kind: Failure, *, base: str) -> None:
+        super().__init__(
+            f"The upstream `{base}` cannot be reached: {_SAID[kind]}.", code="upstream_unreachable"
+        )
+        self.kind = kind
+        self.base = base
+
+    @property
+    def status(self) -> int:
+        return 504 if self.kind is Failure.TIMEOUT else 502
+
+
+def base_for(protocol: Protocol, settings: ProxySettings) -> str:
+    """The configured upstream of a protocol. Nothing in a request has a say in it."""
+    chosen = {
+        Protocol.NATIVE: settings.upstreams.ollama,
+        Protocol.OPENAI: settings.upstreams.openai,
+        Protocol.ANTHROPIC: settings.upstreams.anthropic,
+    }[protocol]
+    return chosen or settings.upstream
+
+
+def key_for(base: str, settings: ProxySettings) -> str | None:
+    """The upstream's key, if this base is the one that it was configured for."""
+    if settings.upstream_key is None or base != settings.upstream:
+        return None
+    return settings.upstream_key.get_secret_value()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """One request as the upstream gets it."""
+
+    method: str
+    base: str
+    target: bytes
+    headers: RawHeaders
+    body: bytes | AsyncIterator[bytes] | None
+    """An iterator can be sent only once."""
+
+
+class _Line(ResponseHandler):
+    """One connection to an upstream, which knows how often it was used and whether it was answered."""
+
+    turn = 0
+    heard = False
+
+    def set_response_params(self, **params: Any) -> None:
+        self.turn += 1
+        self.heard = False
+        super().set_response_params(**params)
+
+    def data_received(self, data: bytes) -> None:
+        self.heard = True
+        super().data_received(data)
+
+    def close(self) -> None:
+        # A plain close first writes what is left; to an upstream that no longer reads, that never ends.
+        if self.transport is not None and self.transport.get_write_buffer_size():
+            self.abort()
+        else:
+            super().close()
+
+
+class _Request(aiohttp.ClientRequest):
+    line: _Line | None = None
+    again = False
+
+
+class _Pool(aiohttp.TCPConnector):
+    def __init__(self) -> None:
+        super().__init__(limit=0)
+        self._factory = functools.partial(_Line, loop=self._loop)  # type: ignore[assignment]
+
+    async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:
+        connection: Any = await super().connect(req, traces, timeout)
+        # The second time only a new connection will do: the others in the pool may be as dead as the first.
+        while req.again and connection.protocol.turn:
+            connection.close()
+            connection = await super().connect(req, traces, timeout)
+        req.line = connection.protocol
+        return connection
+
+
+_DEAD = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientConnectionResetError)
+
+
+async def _once_more(request: Any, send: Any) -> Any:
+    """Sends a request, and sends it again if a kept connection died under it unanswered."""
+    try:
+        return await send(request)
+    except _DEAD as error:
+        if not _may_go_again(request):
+            raise _Died from error
+    request.again = True
+    try:
+        return await send(request)
+    except _DEAD as error:
+        raise _Died from error
+
+
+def _may_go_again(request: _Request) -> bool:
+    line = request.line
+    was_kept = line is not None and line.turn > 1 and not line.heard
+    return was_kept and not isinstance(request.body, AsyncIterablePayload)
+
+
+class _Died(aiohttp.ClientError):
+    """Hides a broken connection from aiohttp, which would send some methods again by rules of its own."""
+
+
+class Upstream:
+    """The one way out of this door."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+        self._bases: dict[str, URL] = {}
+
+    async def ask(self, asking: Asking) -> aiohttp.ClientResponse:
+        """The head of the upstream's answer; its body is still to come. Raises `UpstreamFailed`."""
+        try:
+            return await self._session.request(
+                asking.method,
+                self._url(asking.base, asking.target),
+                headers=[(name.decode("ascii"), value.decode()) for name, value in asking.headers],
+                data=asking.body,
+                allow_redirects=False,
+            )
+        except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
+            if isinstance(error.__cause__, TooLarge):
+                raise error.__cause__ from None  # raised by the body while it was being sent
+            raise UpstreamFailed(_kind(error), base=asking.base) from error
+
+    def _url(self, base: str, target: bytes) -> URL:
+        """The target behind the base, with not a byte of it quoted anew (the query stands in the path)."""
+        if (known := self._bases.get(base)) is None:
+            known = self._bases.setdefault(base, URL(base))
+        return known.with_path(known.raw_path.rstrip("/") + target.decode("ascii"), encoded=True)
+
+
+def _kind(error: BaseException) -> Failure:
+    cause = error.__cause__ if isinstance(error, _Died) and error.__cause__ is not None else error
+    for types, kind in _KINDS:
+        if isinstance(cause, types):
+            return kind
+    return Failure.GARBLED
+
+
+_KINDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], Failure], ...] = (
+    ((TimeoutError, aiohttp.ServerTimeoutError), Failure.TIMEOUT),
+    (aiohttp.ClientConnectorDNSError, Failure.UNRESOLVED),
+    ((aiohttp.ClientSSLError, ssl.SSLError), Failure.INSECURE),
+    (aiohttp.ClientConnectorError, Failure.REFUSED),
+    ((aiohttp.ClientOSError, aiohttp.ServerDisconnectedError, aiohttp.ClientConnectionError), Failure.CLOSED),
+)
+
+
+@asynccontextmanager
+async def open_upstream(*, connect_seconds: float = CONNECT_SECONDS) -> AsyncIterator[Upstream]:
+    # No total and no read limit: loading a model may be silent for minutes, a pull takes hours.
+    timeout = aiohttp.ClientTimeout(
+        total=None, connect=connect_seconds, sock_connect=connect_seconds, sock_read=None
+    )
+    async with aiohttp.ClientSession(
+        connector=_Pool(),
+        request_class=_Request,
+        middlewares=(_once_more,),
+        timeout=timeout,
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        skip_auto_headers=_ADDED_UNASKED,
+        read_bufsize=READ_BUFFER,
+        max_line_size=HEAD_BYTES,
+        max_field_size=HEAD_BYTES,
+        max_headers=HEAD_LINES,
+        trust_env=False,
+    ) as session:
+        yield Upstream(session)
+
+
+async def chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The body as it comes. If it breaks off, what had come is given first, then `UpstreamFailed` is raised."""
+    try:
+        async for chunk in answer.content.iter_any():
+            yield chunk
+    except (aiohttp.ClientError, OSError) as error:
+        # aiohttp raises at once and keeps what it had read; a direct client would have seen these bytes.
+        if rest := answer.content._read_nowait(-1):  # noqa: SLF001
+            yield rest
+        raise UpstreamFailed(_kind(error), base=str(answer.url.origin())) from error

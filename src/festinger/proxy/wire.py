@@ -1,0 +1,236 @@
+"""What does one connection of a client need that the HTTP server does not give?
+
+uvicorn parses requests and writes answers. On top of it this protocol bounds the head of a request in size
+and time, closes bodies that stall, tells a running request at once that its client has left, and lets an
+answer keep its own status line, end without a length, or be cut off. It knows nothing of upstreams.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from enum import Enum, auto
+from typing import Any, Protocol, cast
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from festinger.clock import Stopwatch, system_stopwatch
+
+HEAD_BYTES = 64 * 1024
+HEAD_SECONDS = 30.0
+STALL_SECONDS = 60.0
+ENDLESS = 2**62
+EXTENSION = "festinger.wire"
+
+BAD_REQUEST = STATUS_LINE[400]
+TOO_LARGE = STATUS_LINE[431]
+
+_REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
+
+
+class Reply(Protocol):
+    """What a request may ask of the connection that it came on."""
+
+    target: bytes
+    gone: bool
+
+    def when_gone(self, tell: Callable[[], object] | None) -> None:
+        """Have `tell` called the moment the client leaves; `None` ends it."""
+
+    def listen(self) -> None:
+        """Read on, so that a client that leaves is noticed though its whole body has come."""
+
+    def speak(self, status: int, reason: bytes) -> int:
+        """Use this status line; gives the status to start the answer with."""
+
+    def without_length(self) -> None:
+        """The body ends where the connection does, for clients that know no chunks."""
+
+    def without_body(self) -> None:
+        """A length may be told, but no body follows."""
+
+    def cut(self) -> None:
+        """End the connection here, with what was sent so far."""
+
+
+class _OwnStatusLine:
+    """A transport whose first write has another first line."""
+
+    def __init__(self, transport: Any, line: bytes) -> None:
+        self._transport = transport
+        self._line: bytes | None = line
+
+    def write(self, data: bytes) -> None:
+        if self._line is not None:
+            data, self._line = self._line + data[data.index(b"\r\n") :], None
+        self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+class _Reply:
+    __slots__ = ("_cycle", "_tell", "_wire", "gone", "target")
+
+    def __init__(self, wire: "Wire", target: bytes) -> None:
+        self._wire = wire
+        self._cycle: RequestResponseCycle | None = None
+        self._tell: Callable[[], object] | None = None
+        self.target = target
+        self.gone = False
+
+    def joined(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+
+    @property
+    def cycle(self) -> RequestResponseCycle:
+        return cast("RequestResponseCycle", self._cycle)
+
+    def when_gone(self, tell: Callable[[], object] | None) -> None:
+        self._tell = tell
+        if tell is None:
+            self._wire.replies.discard(self)
+        elif self.gone:
+            tell()
+
+    def left(self) -> None:
+        self.gone = True
+        self.cycle.disconnected = True
+        if self._tell is not None:
+            self._tell()
+
+    def listen(self) -> None:
+        self._wire.flow.resume_reading()
+
+    def speak(self, status: int, reason: bytes) -> int:
+        line = b"HTTP/1.1 %d %s" % (status, reason)
+        if STATUS_LINE.get(status) == line + b"\r\n" or _REASON.fullmatch(reason) is None:
+            return status
+        self.cycle.transport = cast("Any", _OwnStatusLine(self.cycle.transport, line))
+        return status if status in STATUS_LINE else 599
+
+    def without_length(self) -> None:
+        self.cycle.chunked_encoding = False
+        self.cycle.expected_content_length = ENDLESS
+        self.cycle.keep_alive = False
+
+    def without_body(self) -> None:
+        self.cycle.expected_content_length = 0
+
+    def cut(self) -> None:
+        # Told to the server as a client that left: it then asks no further words of the application.
+        self.cycle.disconnected = True
+        self._wire.transport.close()
+
+
+class _Phase(Enum):
+    IDLE = auto()
+    HEAD = auto()
+    BODY = auto()
+
+
+class _Unreadable(Exception):
+    """Stops the parser."""
+
+
+class Wire(HttpToolsProtocol):
+    """One connection of a client."""
+
+    stopwatch: Stopwatch = staticmethod(system_stopwatch)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.replies: set[_Reply] = set()
+        self._phase = _Phase.IDLE
+        self._heads = 0
+        self._head_bytes = 0
+        self._head_since = self._heard_at = self.stopwatch()
+        self._refusal = BAD_REQUEST
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._all_left()
+
+    def data_received(self, data: bytes) -> None:
+        phase, heads = self._phase, self._heads
+        self._heard_at = self.stopwatch()
+        super().data_received(data)
+        if self._phase is _Phase.HEAD:
+            self._count_head(len(data), whole=heads == self._heads and phase is not _Phase.BODY, new=phase)
+
+    def _count_head(self, size: int, *, whole: bool, new: _Phase) -> None:
+        """A head that is not complete yet has grown; `whole` if by all of these bytes."""
+        if new is not _Phase.HEAD or not whole:
+            self._head_bytes, self._head_since = 0, self._heard_at
+        self._head_bytes += size if whole else 0
+        if self._head_bytes > HEAD_BYTES:
+            self._refuse(TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._phase = _Phase.HEAD
+        self._fields_bytes = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._phase is not _Phase.HEAD:
+            return  # a trailer: it would join the headers of a request that was judged without it
+        self._fields_bytes += len(name) + len(value) + 4
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._phase = _Phase.BODY
+        self._heads += 1
+        if self._fields_bytes + len(self.url) > HEAD_BYTES:
+            self._refusal = TOO_LARGE
+            raise _Unreadable
+        if not self.url.startswith(b"/"):
+            raise _Unreadable
+        reply = _Reply(self, self.url)
+        self.scope["extensions"] = {EXTENSION: cast("Any", reply)}
+        super().on_headers_complete()
+        reply.joined(self.cycle)
+        self.replies.add(reply)
+        if self.parser.should_upgrade():
+            # What follows an upgrade is not HTTP to the parser; we never upgrade, so nothing may follow.
+            self.cycle.keep_alive = False
+
+    def on_message_complete(self) -> None:
+        self._phase = _Phase.IDLE
+        super().on_message_complete()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """The request is answered as a plain one; that needs no word in the log."""
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(self._refusal)
+
+    def _refuse(self, status_line: bytes) -> None:
+        """Answer what cannot be read, unless an answer to an earlier request is on its way."""
+        if self.transport.is_closing():
+            return
+        if not any(reply.cycle.response_started for reply in self.replies):
+            self.transport.write(status_line + b"content-length: 0\r\nconnection: close\r\n\r\n")
+        self._all_left()
+        self.transport.close()
+
+    def _all_left(self) -> None:
+        for reply in list(self.replies):
+            reply.left()
+        self.replies.clear()
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether this client has kept us waiting for too long."""
+        if self.flow.read_paused:
+            # It is we, or the upstream, who keep the client waiting.
+            self._heard_at = now
+            return False
+        if self._phase is _Phase.BODY:
+            return now - self._heard_at > STALL_SECONDS
+        never_asked = self._phase is _Phase.IDLE and self.cycle is None
+        return (never_asked or self._phase is _Phase.HEAD) and now - self._head_since > HEAD_SECONDS
+
+
+def close_overdue(connections: Iterable[object], now: float) -> int:
+    """Close the connections of clients that never finish what they began; how many those were."""
+    overdue = [wire for wire in connections if isinstance(wire, Wire) and wire.is_overdue(now)]
+    for wire in overdue:
+        wire.transport.close()
+    return len(overdue)
