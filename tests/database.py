@@ -43,11 +43,25 @@ def server_url(run: Path, database: str) -> str:
     with _locked(run / "postgres.lock"):
         note = run / "postgres.socket"
         if not note.exists():
-            socket = _start()
-            _make_template(socket)
-            note.write_text(str(socket))
+            note.write_text(str(_start()))
         socket = Path(note.read_text())
+        _ensure_template(run, socket)
     return _url(socket, database)
+
+
+def _ensure_template(run: Path, socket: Path) -> None:
+    """Migrate the template once; if that fails, every test says so at once, on the one server there is."""
+    fault = run / "postgres.template"
+    if not fault.exists():
+        fault.write_text("it was not finished")
+        try:
+            _make_template(socket)
+        except Exception as error:
+            fault.write_text(f"{type(error).__name__}: {error}")
+            raise
+        fault.write_text("")
+    if reason := fault.read_text():
+        raise RuntimeError(f"the template database could not be migrated: {reason}")
 
 
 def stop_server(run: Path) -> None:
