@@ -67,6 +67,7 @@ create table job_record (
 );
 comment on table job_record is 'what the engine does not keep about a job: progress, errors, worker deaths';
 comment on column job_record.done is 'steps done; the unit is the job''s own';
+comment on column job_record.total is 'steps in all, if that is known';
 comment on column job_record.forgiven is 'attempts that do not count: interrupted, postponed, or before a retry by hand';
 comment on column job_record.worker_deaths is 'workers that died while they ran it, since the last retry by hand';
 comment on column job_record.error is 'name of the last error';

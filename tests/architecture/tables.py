@@ -1,0 +1,48 @@
+"""Which room owns which table, and which tables belong to no space."""
+
+OWNERS = {
+    "space": "store",
+    "config": "store",
+    "api_key": "store",
+    "run": "store",
+    "cache_version": "store",
+    "schema_migration": "store",
+    "models": "store",
+    "cost": "store",
+    "master_key": "store",
+    "event": "events",
+    "event_delivery": "events",
+    "job_record": "jobs",
+    "periodic": "jobs",
+    "periodic_run": "jobs",
+}
+"""Only its owner writes a table."""
+
+ENGINE = "procrastinate_"
+"""Tables of the job engine begin so. They belong to `jobs`, and their shape is the engine's own."""
+
+WITHOUT_SPACE = {
+    "space": "the list of spaces itself, small and copied to every shard",
+    "run": "processes serve all spaces",
+    "schema_migration": "the schema is that of all spaces",
+    "master_key": "one key seals the secrets of all spaces",
+    "job_record": "follows the engine's jobs, which know no space",
+    "periodic": "schedules are those of the whole installation",
+    "periodic_run": "schedules are those of the whole installation",
+}
+"""Tables that are no tenant's, with the reason."""
+
+ACROSS_SPACES = {
+    "events.dead_deliveries": "people mend the deliveries of the whole installation",
+    "events.lag": "how far a subscriber is behind is one number for all spaces",
+    "events.prune_events": "age ends an event in every space",
+    "store.cache_versions": "a process compares what it keeps of every space",
+    "store.find_key": "which space a key belongs to is the question",
+    "store.sealed_model_keys": "a new master key seals the secrets of all spaces",
+    "store.tally_calls": "limits on calls and money are those of the whole installation",
+}
+"""Queries that meet rows of many spaces, with the reason."""
+
+
+def owner(table: str) -> str | None:
+    return "jobs" if table.startswith(ENGINE) else OWNERS.get(table)
