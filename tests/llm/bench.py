@@ -5,13 +5,14 @@ import random
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from tests.conftest import MONDAY
+
 from festinger.errors import StoreDown
 from festinger.ids import id_maker
 from festinger.llm.call import Call, Caller, Tally
 from festinger.llm.guards import Guards
 from festinger.llm.line import Book, Desk, Line, Terms
 from festinger.llm.port import Message, Provider, Purpose, Role, Shape
-from tests.conftest import MONDAY
 
 
 class Verdict(Shape):

@@ -1,7 +1,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-
 from tests.llm.stub import Stub, running_stub
 
 

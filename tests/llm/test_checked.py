@@ -1,12 +1,12 @@
 import pytest
 from pydantic import BaseModel
+from tests.llm.bench import GOOD, QUESTION, Bench, Verdict
 
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.llm.checked import Checked, reasons_first
 from festinger.llm.port import Finish, Message, Role, Shape, Usage
 from festinger.llm.prompts import prompt_of
 from festinger.llm.scripted import Fail, Say, Scripted, scripted_model
-from tests.llm.bench import GOOD, QUESTION, Bench, Verdict
 
 CUT = Say(text=GOOD.model_dump_json(), finish=Finish.LENGTH)
 

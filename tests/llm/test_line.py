@@ -2,6 +2,8 @@ import asyncio
 from decimal import Decimal
 
 import pytest
+from tests.conftest import MONDAY
+from tests.llm.bench import GOOD, QUESTION, Bench, Verdict
 
 from festinger.errors import Overloaded, ProviderDown, ProviderRefused
 from festinger.ids import AgentId, SessionId, SpaceId
@@ -13,8 +15,6 @@ from festinger.llm.line import Terms
 from festinger.llm.port import Chunk, Finish, Purpose, Usage
 from festinger.llm.scripted import Fail, Hang, Say, Scripted, Step
 from festinger.seeing.metrics import DEGRADED
-from tests.conftest import MONDAY
-from tests.llm.bench import GOOD, QUESTION, Bench, Verdict
 
 DOWN = Fail(error=ProviderDown("down"))
 QUICK = Terms(timeout_s=0.01)

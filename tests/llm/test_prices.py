@@ -3,11 +3,11 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import MONDAY
 
 from festinger.llm.endpoint import ProviderName, endpoint
 from festinger.llm.port import Usage
 from festinger.llm.prices import price, together
-from tests.conftest import MONDAY
 
 SOME = Usage(tokens_in=1000, tokens_out=500, tokens_cached=100)
 

@@ -3,10 +3,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.llm.bench import GOOD, QUESTION, Verdict
 
 from festinger.llm.port import Finish, Reply, Role, Usage
 from festinger.llm.reading import ECHO_CHARS, LONGEST_CHARS, Flaw, FlawKind, read, repair
-from tests.llm.bench import GOOD, QUESTION, Verdict
 
 WHOLE = GOOD.model_dump_json()
 

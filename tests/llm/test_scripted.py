@@ -2,12 +2,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.llm.bench import GOOD, QUESTION, Verdict
 
 from festinger.errors import BadSetting, ProviderDown, ProviderRefused
 from festinger.llm.endpoint import ProviderName, endpoint
 from festinger.llm.providers import opened
 from festinger.llm.scripted import Fail, Hang, Say, Scripted, scripted_model
-from tests.llm.bench import GOOD, QUESTION, Verdict
 
 
 @pytest.mark.requirement("X-80")

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 from pydantic import SecretStr
+from tests.llm.bench import GOOD, QUESTION, Bench, Verdict
+from tests.llm.stub import Stub, Turn
 
 from festinger.errors import FestingerError, ProviderDown, ProviderRefused
 from festinger.llm.checked import Checked
@@ -14,8 +16,6 @@ from festinger.llm.line import Terms
 from festinger.llm.port import Chunk, Finish, Message, Provider, Role, Usage
 from festinger.llm.providers import opened
 from festinger.llm.scripted import Scripted
-from tests.llm.bench import GOOD, QUESTION, Bench, Verdict
-from tests.llm.stub import Stub, Turn
 
 WIRED = [ProviderName.OPENAI, ProviderName.OLLAMA, ProviderName.CLAUDE, ProviderName.GEMINI]
 KEY = SecretStr("sk-wire-canary-123")

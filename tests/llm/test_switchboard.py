@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 from pydantic import SecretStr
+from tests.llm.bench import GOOD, QUESTION, Hands, MemoryLedger, Verdict
 
 from festinger.errors import ProviderRefused
 from festinger.ids import id_maker
@@ -14,7 +15,6 @@ from festinger.llm.port import Provider, Purpose
 from festinger.llm.scripted import Scripted
 from festinger.llm.switchboard import Outside, Switchboard, terms_of
 from festinger.settings.tree import LlmSettings
-from tests.llm.bench import GOOD, QUESTION, Hands, MemoryLedger, Verdict
 
 ROW = UUID("018f3a5e-0000-7000-8000-000000000001")
 

@@ -1,9 +1,9 @@
 import pytest
+from tests.llm.stub import Stub, Turn
 
 from festinger import __version__
 from festinger.llm.endpoint import ProviderName, endpoint
 from festinger.llm.transport import AnswerTooLarge, http_client
-from tests.llm.stub import Stub, Turn
 
 
 @pytest.mark.requirement("F-25")

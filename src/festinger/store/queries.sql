@@ -398,3 +398,93 @@ where model = {model};
 -- name: drop_vector_index
 -- Takes an index away beside running reads.
 drop index concurrently if exists {index};
+
+-- name: add_model
+-- Keeps a model that a person added; its key comes sealed.
+insert into models (space_id, id, provider, model_name, api_key, base_url, created_at)
+values (%(space)s, %(id)s, %(provider)s, %(model_name)s, %(api_key)s, %(base_url)s, %(at)s);
+
+-- name: models
+-- The models of a space, oldest first.
+select id, provider, model_name, api_key, base_url, created_at
+from models where space_id = %(space)s order by created_at, id;
+
+-- name: find_model
+-- One model of a space.
+select id, provider, model_name, api_key, base_url, created_at
+from models where space_id = %(space)s and id = %(id)s;
+
+-- name: change_model_key
+-- Gives a model another key, or none.
+update models set api_key = %(api_key)s where space_id = %(space)s and id = %(id)s returning id;
+
+-- name: delete_model
+-- Takes a model away.
+delete from models where space_id = %(space)s and id = %(id)s returning id;
+
+-- name: sealed_model_keys
+-- Every key of a model, for sealing it anew.
+select space_id, id, api_key from models where api_key is not null order by space_id, id for update;
+
+-- name: share_master_key
+-- Keeps a rotation out while secrets are sealed in this transaction.
+select pg_advisory_xact_lock_shared(hashtextextended('festinger master key', 0));
+
+-- name: lock_master_key
+-- Lets one rotation at a time change what seals, while nothing is being sealed.
+select pg_advisory_xact_lock(hashtextextended('festinger master key', 0));
+
+-- name: find_master_key
+-- The name of the key that secrets are sealed with.
+select key_id from master_key;
+
+-- name: put_master_key
+-- Remembers which key secrets are sealed with from now on.
+insert into master_key (key_id) values (%(key_id)s) on conflict (sole) do update set key_id = excluded.key_id;
+
+-- name: record_call
+-- One call to a model. A row that arrives a second time is the same call.
+insert into cost (space_id, id, at, agent_id, session_id, purpose, provider, model, tokens_in, tokens_out,
+                  tokens_cached, cost_usd, latency_ms, ok, prompt_hash, job_id)
+values (%(space)s, %(id)s, %(at)s, %(agent)s, %(session)s, %(purpose)s, %(provider)s, %(model)s, %(tokens_in)s,
+        %(tokens_out)s, %(tokens_cached)s, %(cost_usd)s, %(latency_ms)s, %(ok)s, %(prompt_hash)s, %(job)s)
+on conflict (space_id, id) do nothing;
+
+-- name: tally_calls
+-- What calls of all spaces came to since a moment, for the limits of the deployment.
+select count(*) as calls,
+       count(*) filter (where not ok) as failed,
+       coalesce(sum(cost_usd), 0) as cost_usd,
+       count(*) filter (where cost_usd is null and (ok or tokens_in is not null)) as unpriced
+from cost
+where at > %(since)s and (%(purpose)s::text is null or purpose = %(purpose)s);
+
+-- name: sum_costs
+-- What calls of a space came to, by purpose and model; of one session or since a moment, if so asked.
+-- A failed call that used nothing is not unpriced: there was nothing to price.
+select purpose, provider, model,
+       count(*) as calls,
+       count(*) filter (where not ok) as failed,
+       coalesce(sum(cost_usd), 0) as cost_usd,
+       count(*) filter (where cost_usd is null and (ok or tokens_in is not null)) as unpriced,
+       coalesce(sum(tokens_in), 0)::bigint as tokens_in,
+       coalesce(sum(tokens_out), 0)::bigint as tokens_out,
+       coalesce(sum(tokens_cached), 0)::bigint as tokens_cached
+from cost
+where space_id = %(space)s
+  and (%(session)s::text is null or session_id = %(session)s)
+  and (%(since)s::timestamptz is null or at > %(since)s)
+group by purpose, provider, model
+order by purpose, provider, model;
+
+-- name: answer
+-- The smallest question: does the database answer?
+select 1;
+
+-- name: look_at_server
+-- What `doctor` tells of the server: versions, shape and the time that it has.
+select current_setting('server_version') as postgres,
+       (select extversion from pg_extension where extname = 'vector') as pgvector,
+       (select count(*) from schema_migration) as migrations,
+       (select max(name) from schema_migration) as schema,
+       now() as now;
