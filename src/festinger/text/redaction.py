@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from festinger.text.secret_checks import MARK, Sighting
-from festinger.text.secret_kinds import KINDS, Kind
+from festinger.text.secret_kinds import HINT, KINDS, Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,8 @@ class _Span:
 def redact(text: str) -> Redacted:
     """The text without its secrets."""
     data = text.encode("utf-8", "surrogatepass")
+    if not HINT.search(data):
+        return Redacted(text=text)
     kinds: dict[str, None] = {}
     # A second look finds what only stands alone once its neighbour is gone; it also makes twice the same as once.
     while spans := _joined(sorted(_spans(data))):

@@ -127,7 +127,7 @@ KINDS = (
     ),
     _kind(
         "discord_token",
-        ".",
+        "",
         r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
         checks.is_discord_token,
     ),
@@ -139,10 +139,10 @@ KINDS = (
     ),
     _kind("square_token", "sq0", r"\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}"),
     _kind("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32,}"),
-    _kind("twilio_key", "sk", r"\bSK[0-9a-f]{32}\b"),
+    _kind("twilio_key", "", r"\bSK[0-9a-f]{32}\b"),
     _kind("sendgrid_key", "sg.", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     _kind("mailgun_key", "key-", r"\bkey-[0-9a-f]{32}\b"),
-    _kind("mailchimp_key", "-us", r"\b[0-9a-f]{32}-us\d{1,2}\b"),
+    _kind("mailchimp_key", "", r"\b[0-9a-f]{32}-us\d{1,2}\b"),
     _kind("notion_token", "ntn_ secret_", r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}"),
     _kind("linear_key", "lin_api_", r"\blin_api_[A-Za-z0-9]{32,}"),
     _kind("newrelic_key", "nrak-", r"\bNRAK-[A-Z0-9]{20,}"),
@@ -195,3 +195,13 @@ KINDS = (
 """Every kind; a name may stand more than once when a secret is written in several ways."""
 
 NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))
+
+
+def _hint(kind: Kind) -> bytes:
+    """What a text must hold at the least to hold a secret of this kind."""
+    anchors = b"|".join(re2.escape(anchor) for anchor in kind.anchors)
+    return b"(?i:" + anchors + b")" if anchors else kind.pattern.pattern
+
+
+HINT = re2.compile(b"|".join(dict.fromkeys(_hint(kind) for kind in KINDS)))
+"""One search that most short texts do not pass."""
