@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
-from festinger.errors import CannotStart, MigrationChanged, SchemaTooNew, StoreDown
+from festinger.errors import CannotStart, MigrationChanged, SchemaTooNew, StoreDown, StoreUnfit
 from festinger.store.migrate import Migration, migrate, outstanding, own_migrations
 from festinger.store.pool import Store
 from festinger.store.queries import Query
@@ -125,6 +125,18 @@ async def test_a_database_that_cannot_be_reached_is_store_down_without_the_passw
         await migrate("postgresql://ann:s3cret@127.0.0.1:1/notes", [FIRST])
 
     assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.requirement("X-20")
+async def test_a_server_that_is_too_old_is_not_touched(
+    empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("festinger.store.fitness.OLDEST_PGVECTOR", (99,))
+
+    with pytest.raises(StoreUnfit, match=r"pgvector 0\."):
+        await migrate(empty_database_url, [FIRST])
+
+    assert tables(empty_database_url) == []
 
 
 NAMES = st.lists(st.from_regex(r"[0-9]{4}_create_[a-z]{1,3}\.pre", fullmatch=True), unique=True).map(sorted)

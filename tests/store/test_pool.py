@@ -1,11 +1,14 @@
 import asyncio
+import logging
 
 import pytest
 from pgvector import HalfVector
+from psycopg.conninfo import make_conninfo
 from pydantic import SecretStr
+from structlog.testing import capture_logs
 from tests.store.relay import Relay, relay_to
 
-from festinger.errors import BadSetting, NotFound, StoreDown
+from festinger.errors import BadSetting, NotFound, StoreDown, StoreUnfit
 from festinger.settings.tree import StoreSettings
 from festinger.store.pool import LIFETIME_SECONDS, Store, open_store
 from festinger.store.queries import Query
@@ -222,6 +225,34 @@ async def test_a_database_that_cannot_be_had_is_store_down_at_once_without_the_p
 async def test_a_url_that_is_none_is_a_bad_setting() -> None:
     with pytest.raises(BadSetting):
         async with open_store("postgresql:/ann:s3cret@host", SMALL, door="test"):
+            pass
+
+
+@pytest.mark.requirement("X-27")
+async def test_no_log_line_says_the_password_while_the_server_is_away(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with relay_to(database_url) as relay:
+        url = make_conninfo(relay.url, password="s3cret")
+        with capture_logs() as lines:
+            async with open_store(url, SMALL, door="test") as store:
+                await relay.cut()
+                with pytest.raises(StoreDown) as caught:
+                    await store.value(ONE, hot=True)
+
+    assert caplog.text
+    assert "s3cret" not in f"{caplog.text} {lines} {caught.value!r} {caught.value.__cause__!r}"
+
+
+@pytest.mark.requirement("X-20")
+async def test_a_server_that_is_too_old_is_not_opened(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("festinger.store.fitness.OLDEST_POSTGRES", 99)
+
+    with pytest.raises(StoreUnfit, match="PostgreSQL 18"):
+        async with open_store(database_url, SMALL, door="test"):
             pass
 
 

@@ -15,6 +15,7 @@ from festinger.store.vectors import (
     for_model,
     halfvec,
     index_name,
+    is_read_whole,
     nearest,
     probe,
 )
@@ -45,6 +46,10 @@ NEAREST = sql(
     " where space_id = %(space)s and model = {model}"
     " order by vector::halfvec({dims}) <=> %(probe)s limit %(limit)s"
 )
+READ_WHOLE = sql(
+    "select id from thing_vector where space_id = %(space)s and model = {model}"
+    " order by (vector::halfvec({dims}) <=> %(probe)s) + 0 limit %(limit)s"
+)
 
 
 @pytest.fixture
@@ -65,9 +70,9 @@ async def put(store: Store, model: VectorModel, rows: list[tuple[str, int, Vecto
         )
 
 
-async def ids(store: Store, wanted: Probe, *, space: str = "main", limit: int = 10) -> list[int]:
+async def ids(store: Store, wanted: Probe, *, query: Query = NEAREST, space: str = "main") -> list[int]:
     async with store.transaction() as transaction:
-        rows = await nearest(transaction, NEAREST, wanted, space=space, limit=limit)
+        rows = await nearest(transaction, query, wanted, space=space, limit=10)
     return [row["id"] for row in rows]
 
 
@@ -206,7 +211,7 @@ async def fill(store: Store, model: VectorModel, vectors: Vectors, *, every: int
 
 
 async def recall_at_10(
-    store: Store, model: VectorModel, vectors: Vectors, mine: list[int], probes: Vectors
+    store: Store, vectors: Vectors, *, mine: list[int], probes: Vectors, query: Query = NEAREST
 ) -> float:
     """How many of the ten nearest of a tenant a search gives, against looking at every one."""
     kept = vectors[mine].astype(np.float16).astype(np.float32)
@@ -214,7 +219,7 @@ async def recall_at_10(
     for values in probes:
         nearest_first = np.argsort(-(kept @ values) / np.linalg.norm(kept, axis=1), kind="stable")
         truth = {mine[place] for place in nearest_first[:10]}
-        hits += len(truth & set(await ids(store, probe(model, values), space="small")))
+        hits += len(truth & set(await ids(store, probe(WIDE, values), query=query, space="small")))
     return hits / (10 * len(probes))
 
 
@@ -240,11 +245,31 @@ async def test_a_small_tenant_among_many_finds_what_an_exact_scan_finds(
     if only_the_index:
         await use_only_the_index(things)
 
-    found = await recall_at_10(things, WIDE, vectors, mine, clustered(25, WIDE.dims, seed=2))
+    found = await recall_at_10(things, vectors, mine=mine, probes=clustered(25, WIDE.dims, seed=2))
 
     assert found >= 0.95
     if only_the_index:
         assert index_name("thing_vector", WIDE) in await generic_plan(things, for_model(NEAREST, WIDE))
+
+
+@pytest.mark.requirement("X-33")
+async def test_a_small_space_is_read_whole_and_then_never_wrong(things: Store) -> None:
+    vectors = clustered(2_000, WIDE.dims, seed=3)
+    mine = await fill(things, WIDE, vectors, every=100)
+    await ensure_index(things, "thing_vector", WIDE)
+    await use_only_the_index(things)
+
+    probes = clustered(25, WIDE.dims, seed=4)
+    found = await recall_at_10(things, vectors, mine=mine, probes=probes, query=READ_WHOLE)
+
+    assert found == 1.0
+    assert "hnsw" not in await generic_plan(things, for_model(READ_WHOLE, WIDE))
+
+
+@pytest.mark.requirement("X-33")
+@pytest.mark.parametrize(("vectors", "whole"), [(0, True), (9_999, True), (10_000, False), (10**7, False)])
+def test_a_space_is_read_whole_below_ten_thousand_vectors(vectors: int, whole: bool) -> None:
+    assert is_read_whole(vectors) is whole
 
 
 async def generic_plan(store: Store, query: Query) -> str:

@@ -30,6 +30,10 @@ log = structlog.get_logger(room="store")
 
 Q = queries_of("festinger.store")
 
+READ_WHOLE_BELOW = 10_000
+"""A space with fewer vectors of a model is searched by reading them all: the index, which knows no spaces, walks
+through everybody's to find ten of few, and then neither faster nor always right. Measured with 100 of
+50,000 vectors: 2 ms and recall 1.0 against 100 ms and 0.79 to 0.99."""
 MOST_INDEXED_DIMS = 4_000
 """pgvector indexes `halfvec` up to here; beyond it a search reads every vector of the model."""
 PLACES = ("{model}", "{dims}")
@@ -71,6 +75,14 @@ def for_model(query: Query, model: VectorModel) -> Query:
     # Parameters are still to come, and their reader takes a lone percent sign for one.
     escaped = replace(model, name=model.name.replace("%", "%%"))
     return replace(query, sql=_placed(query, model=escaped))
+
+
+def is_read_whole(vectors: int) -> bool:
+    """Whether a space with so many vectors of a model is searched without the index.
+
+    A room then uses a query that orders by its distance plus 0, which no index offers.
+    """
+    return vectors < READ_WHOLE_BELOW
 
 
 async def nearest(transaction: Transaction, query: Query, probe: Probe, **parameters: Any) -> list[DictRow]:
