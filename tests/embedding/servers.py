@@ -77,15 +77,50 @@ async def serving() -> AsyncIterator[Served]:
     served = Served()
     app = web.Application(client_max_size=64 * 2**20)
     app.router.add_post("/{tail:.*}", served.answer)
+    async with _listening(app) as served.url:
+        yield served
+
+
+@asynccontextmanager
+async def _listening(app: web.Application) -> AsyncIterator[str]:
+    """The app on a free port of this machine; what still runs at the end is cut off."""
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
     host, port = runner.addresses[0][:2]
-    served.url = f"http://{host}:{port}"
-    yield served
+    yield f"http://{host}:{port}"
     await runner.cleanup()
 
 
 def length(vector: Any) -> float:
     return math.sqrt(float((vector * vector).sum()))
+
+
+@asynccontextmanager
+async def serving_hub(repository: str, files: dict[str, bytes]) -> AsyncIterator[Served]:
+    """A model hub with one repository, as its client asks: what it is, what it holds, and each file."""
+    served, commit = Served(), "c0ffee" + "0" * 34
+
+    async def about(request: web.Request) -> web.Response:
+        served.paths.append(request.path)
+        return web.json_response({"id": repository, "sha": commit, "siblings": []})
+
+    async def tree(request: web.Request) -> web.Response:
+        entries = [
+            {"type": "file", "path": name, "size": len(content), "oid": hashlib.sha1(content).hexdigest()}
+            for name, content in files.items()
+        ]
+        return web.json_response(entries)
+
+    async def file(request: web.Request) -> web.Response:
+        content = files[request.match_info["name"]]
+        headers = {"ETag": f'"{hashlib.sha1(content).hexdigest()}"', "X-Repo-Commit": commit}
+        return web.Response(body=content, headers=headers)
+
+    app = web.Application()
+    app.router.add_get(f"/api/models/{repository}/revision/main", about)
+    app.router.add_get(f"/api/models/{repository}", about)
+    app.router.add_get(f"/api/models/{repository}/tree/{commit}", tree)
+    app.router.add_get(f"/{repository}/resolve/{commit}/{{name:.*}}", file)
+    async with _listening(app) as served.url:
+        yield served

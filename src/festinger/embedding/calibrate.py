@@ -9,6 +9,7 @@ Pairs that a guard would stop anyway (another number, a negation) are marked by 
 they do not count against `same`. Saving a profile is a person's decision, asked for by the command.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -25,6 +26,9 @@ LEAST_PAIRS = 50
 
 STEPS = 200
 """Points of the curve, from 0 to 1."""
+
+GRAIN = 10_000
+"""Thresholds are whole ten-thousandths: finer than vectors agree between machines they need not be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,23 +137,33 @@ def _cosines(measured: Sequence[Measured], *, same: bool) -> NDArray[np.float64]
 
 
 def _same_from(same: NDArray[np.float64], different: NDArray[np.float64], bar: float) -> float | None:
-    """The smallest hundredth of a percent that keeps the bar; none if no same pair lies there."""
+    """The smallest value that keeps the bar; none if no same pair reaches it."""
     allowed = int(len(different) * bar)
     if allowed >= len(different):
-        return _rounded_up(float(same[0]))
-    highest_kept_out = float(different[len(different) - allowed - 1])
-    threshold = _rounded_up(np.nextafter(highest_kept_out, 2.0))
+        return _at_or_below(float(same[0]))
+    threshold = _just_above(float(different[len(different) - allowed - 1]))
     return threshold if threshold <= 1 and (same >= threshold).any() else None
 
 
 def _check_from(same: NDArray[np.float64], bar: float) -> float:
-    """The largest hundredth of a percent that still keeps the bar."""
+    """The largest value that still keeps the bar."""
     dropped = int(len(same) * (1 - bar) + 1e-9)
-    return float(np.floor(same[dropped] * 10_000) / 10_000)
+    return _at_or_below(float(same[dropped]))
 
 
-def _rounded_up(cosine: float) -> float:
-    return float(np.ceil(cosine * 10_000) / 10_000)
+def _just_above(cosine: float) -> float:
+    # Counted in whole steps and then compared: rounding the product alone may land on the cosine itself.
+    step = math.floor(cosine * GRAIN)
+    while step / GRAIN <= cosine:
+        step += 1
+    return step / GRAIN
+
+
+def _at_or_below(cosine: float) -> float:
+    step = math.ceil(cosine * GRAIN)
+    while step / GRAIN > cosine:
+        step -= 1
+    return step / GRAIN
 
 
 def _auc(same: NDArray[np.float64], different: NDArray[np.float64]) -> float:
