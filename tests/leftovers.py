@@ -7,6 +7,7 @@ a test that forgets a server or a file is found on the day it is written.
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -125,4 +126,6 @@ class Leftovers:
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
+        # A run that is told to end (by `timeout`, by CI) tidies up as one that is interrupted does.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         config.pluginmanager.register(Leftovers(), "festinger-leftovers")
