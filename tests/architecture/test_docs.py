@@ -104,10 +104,12 @@ def whole_reference() -> str:
 
 
 def names_of_errors() -> list[str]:
+    """Every error's name as doors show it: the class name in snake case."""
     errors = importlib.import_module("festinger.errors")
-    return [
-        one().name for one in vars(errors).values() if inspect.isclass(one) and issubclass(one, Exception)
+    found = [
+        name for name, one in vars(errors).items() if inspect.isclass(one) and issubclass(one, Exception)
     ]
+    return [re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for name in found]
 
 
 def names_of_metrics() -> list[str]:
