@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from festinger.seeing import pages as seeing
+
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "reference"
 MIGRATIONS = ROOT / "src" / "festinger" / "store" / "migrations"
@@ -170,7 +172,11 @@ def index_page() -> str:
 
 def pages() -> dict[str, Callable[[], str]]:
     """Every page whose source exists, with the function that renders it."""
-    found: dict[str, Callable[[], str]] = {"tables.md": tables_page}
+    found: dict[str, Callable[[], str]] = {
+        "tables.md": tables_page,
+        "metrics.md": seeing.metrics_page,
+        "errors.md": seeing.errors_page,
+    }
     if command_line() is not None:
         found["commands.md"] = commands_page
     if _module("festinger.events.catalogue"):

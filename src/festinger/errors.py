@@ -62,18 +62,23 @@ class FestingerError(Exception):
     default_hint: ClassVar[str] = "Run `festinger doctor`."
 
     def __init__(self, message: str | None = None, *, hint: str | None = None, **details: Any) -> None:
-        self.message = message or self._own_docstring()
+        self.message = message or self.default_message()
         self.hint = hint or self.default_hint
         self.details = details
         super().__init__(self.message)
 
     @classmethod
-    def _own_docstring(cls) -> str:
+    def default_message(cls) -> str:
+        """What a person reads when the raiser has nothing better to say."""
         return " ".join((cls.__doc__ or cls.__name__).split())
+
+    @classmethod
+    def class_name(cls) -> str:
+        return _snake(cls.__name__)
 
     @property
     def name(self) -> str:
-        return _snake(type(self).__name__)
+        return self.class_name()
 
     def as_json(self, request_id: str | None = None) -> dict[str, Any]:
         """The body that every HTTP door answers with."""

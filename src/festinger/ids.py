@@ -8,12 +8,12 @@ import random
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import NewType
 from uuid import UUID
 
-from festinger.clock import Clock
+from festinger.clock import Clock, aware
 from festinger.errors import BadInput, NotFound
 
 SpaceId = NewType("SpaceId", str)
@@ -31,7 +31,9 @@ NewId = Callable[[], UUID]
 """Makes the next id."""
 
 PREFIX_CHARS = 8
-_PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{7,35}")
+ID_CHARS = 32
+_WHOLE = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}", re.IGNORECASE)
+_HEX = re.compile(r"[0-9a-f]+")
 
 
 class Origin(StrEnum):
@@ -68,7 +70,7 @@ class Cause:
 
 def cause(*, agent: AgentId, session: SessionId, origin: Origin, at: datetime) -> Cause:
     """The cause of something sighted `at`; the day is the UTC date of the server's clock."""
-    return Cause(agent=agent, session=session, day=at.astimezone(UTC).date(), origin=origin)
+    return Cause(agent=agent, session=session, day=aware(at).date(), origin=origin)
 
 
 def id_maker(clock: Clock, chance: random.Random) -> NewId:
@@ -92,22 +94,29 @@ def id_maker(clock: Clock, chance: random.Random) -> NewId:
 
 
 def read_id(text: str) -> UUID:
-    """A whole id as a person wrote it."""
-    try:
-        return UUID(text.strip())
-    except ValueError as error:
-        raise BadInput(f"`{text[:64]}` is not an id.", hint="An id looks like `018f3a5e-…`.") from error
+    """A whole id as a person wrote it: in any case, with its dashes or without."""
+    if not _WHOLE.fullmatch(text.strip()):
+        raise BadInput(f"`{text[:64]}` is not an id.", hint="An id looks like `018f3a5e-…`.")
+    return UUID(text.strip())
 
 
 def prefix(text: str) -> str:
     """The id prefix that a person wrote, in the form in which ids are stored."""
     lowered = text.strip().lower()
-    if not _PREFIX.fullmatch(lowered):
+    digits = lowered.replace("-", "")
+    dashed = _dashed(digits)
+    is_one = _HEX.fullmatch(digits) and PREFIX_CHARS <= len(digits) <= ID_CHARS
+    if not is_one or lowered.rstrip("-") not in (digits, dashed):
         raise BadInput(
             f"`{text[:64]}` is not an id.",
             hint=f"Give the whole id or at least its first {PREFIX_CHARS} characters.",
         )
-    return lowered
+    return dashed
+
+
+def _dashed(digits: str) -> str:
+    groups = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+    return "-".join(group for group in groups if group)
 
 
 def pick(text: str, matches: Iterable[UUID]) -> UUID:

@@ -4,6 +4,8 @@ Every metric stands here, so that one page lists them all and a test holds the l
 them. Labels take values from closed sets, never text of a user.
 """
 
+from dataclasses import dataclass
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 REGISTRY = CollectorRegistry(auto_describe=True)
@@ -12,15 +14,41 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 """Histogram bounds from 1 ms to 10 s."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """What can be said of a metric on a page."""
+
+    name: str
+    kind: str
+    meaning: str
+    labels: tuple[str, ...]
+
+    @property
+    def scraped_name(self) -> str:
+        """The name as scrapers see it: the format gives counters their last word."""
+        return self.name.removesuffix("_total") + "_total" if self.kind == "counter" else self.name
+
+
+LISTED: list[Metric] = []
+"""Every metric, in the order of this file."""
+
+
+def _listed(kind: str, name: str, meaning: str, labels: tuple[str, ...]) -> None:
+    LISTED.append(Metric(name=name, kind=kind, meaning=meaning, labels=labels))
+
+
 def _counter(name: str, meaning: str, *labels: str) -> Counter:
+    _listed("counter", name, meaning, labels)
     return Counter(name, meaning, labels, registry=REGISTRY)
 
 
 def _gauge(name: str, meaning: str, *labels: str) -> Gauge:
+    _listed("gauge", name, meaning, labels)
     return Gauge(name, meaning, labels, registry=REGISTRY)
 
 
 def _histogram(name: str, meaning: str, *labels: str) -> Histogram:
+    _listed("histogram", name, meaning, labels)
     return Histogram(name, meaning, labels, registry=REGISTRY, buckets=SECONDS)
 
 
@@ -62,7 +90,7 @@ PROXY_MEMORY = _counter("festinger_proxy_memory_total", "What memory did for req
 SETTINGS_REFUSED = _counter(
     "festinger_settings_refused_total", "Edits of settings that were refused.", "source"
 )
-CACHE_RELOADS = _counter("festinger_cache_reloads_total", "Caches reloaded, by why.", "room", "why")
+CACHE_RELOADS = _counter("festinger_store_cache_reloads_total", "Caches reloaded, by why.", "room", "why")
 
 
 def exposition() -> bytes:
