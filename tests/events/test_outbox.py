@@ -5,13 +5,14 @@ from datetime import timedelta
 
 import pytest
 from tests.events.wiring import Wired, make_told, noting, told
-from tests.jobs.desk import MONDAY, ask, drain, rows
+from tests.jobs.desk import MONDAY, ask, rows
 
 from festinger.errors import FestingerError
 from festinger.events.event import Event
 from festinger.events.feed import history
 from festinger.ids import MAIN_SPACE, AgentId, SessionId, TraceId
-from festinger.store.pool import Store
+from festinger.jobs.worker import working
+from festinger.store.pool import Store, Transaction
 
 STAMP = ask(
     "update event set payload = payload || jsonb_build_object('new', %(n)s::int) where seq = currval('event_seq')"
@@ -117,7 +118,15 @@ def test_nobody_subscribes_to_an_event_that_is_not_listed_or_twice():
 async def test_a_thousand_updates_by_eight_writers_are_heard_in_the_order_of_commit(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    heard = asyncio.Event()
+    note = noting("cache")
+
+    async def hear(transaction: Transaction, event: Event) -> None:
+        await note(transaction, event)
+        if event.payload["new"] == 1000:
+            heard.set()
+
+    wired.outbox.subscribe("setting_changed", "cache", hear)
     counter = 0
 
     async def update() -> None:
@@ -132,8 +141,9 @@ async def test_a_thousand_updates_by_eight_writers_are_heard_in_the_order_of_com
         for _ in range(125):
             await update()
 
-    await asyncio.gather(*(writer() for _ in range(8)))
-    await drain(wired.jobs, slots=8)
+    async with working(wired.jobs, roaming=2, shutdown_seconds=30):
+        await asyncio.gather(*(writer() for _ in range(8)))
+        await heard.wait()
 
     assert await told(store, "cache") == list(range(1, 1001))
 

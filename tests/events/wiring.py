@@ -1,6 +1,7 @@
 """Events and jobs joined as the application joins them: each knows nothing of the other."""
 
 import random
+from itertools import count
 from typing import Any
 
 from tests.jobs.desk import Hands, ask, make_jobs, rows, run_sql
@@ -15,6 +16,7 @@ from festinger.jobs.work import End, Ending
 from festinger.store.pool import Store, Transaction
 
 DELIVER = "deliver_event"
+SEEDS = count()
 INSERT = ask("insert into told (subscriber, event, new) values (%(subscriber)s, %(event)s, %(new)s::jsonb)")
 
 
@@ -27,7 +29,7 @@ class Wired:
         self.jobs: Jobs = make_jobs(store, self.hands, watch=self._watch)
         self.outbox = Outbox(
             clock=self.hands.clock,
-            new_id=id_maker(self.hands.clock, random.Random(1)),
+            new_id=id_maker(self.hands.clock, random.Random(next(SEEDS))),
             deliver=self._ask,
         )
         self.jobs.register(DELIVER, self._deliver)

@@ -61,9 +61,9 @@ def make_jobs(
     )
 
 
-async def drain(jobs: Jobs, *, slots: int = 1) -> None:
+async def drain(jobs: Jobs, *, workers: int = 1) -> None:
     """Do what is due now."""
-    await Crew(jobs, shutdown_seconds=5).drain(slots=slots)
+    await Crew(jobs, shutdown_seconds=5).drain(workers=workers)
 
 
 async def drain_all(jobs: Jobs, *, rounds: int = 20) -> None:

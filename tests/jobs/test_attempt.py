@@ -139,9 +139,7 @@ async def test_a_watch_that_fails_leaves_the_job_unmarked_and_it_is_tried_again(
     jobs = make_jobs(store, watch=watch)
     jobs.register("judge", failing(BadInput(), []))
     job = await jobs.defer(None, "judge")
-    await drain(jobs)
-    await run_sql(store, "update procrastinate_jobs set status = 'todo'")
-    await drain(jobs)
+    await drain_all(jobs)
 
     assert len(told) == 2
     assert (await find_job(store, job)).state is State.DEAD
@@ -171,7 +169,7 @@ async def test_a_job_that_nobody_knows_is_dead_and_named(store: Store):
     await drain(make_jobs(store))
 
     [dead] = await list_jobs(store, state=State.DEAD)
-    assert (dead.id, dead.name, dead.error) == (job, "retired", "unknown_job")
+    assert (dead.id, dead.name, dead.error) == (job, "retired", "unrecorded")
 
 
 async def test_what_a_deed_returns_is_not_looked_at(store: Store):

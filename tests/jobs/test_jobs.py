@@ -116,7 +116,7 @@ async def test_jobs_of_one_lock_run_one_at_a_time_and_in_order(store: Store):
     jobs.register("step", step)
     for n in range(20):
         await jobs.defer(None, "step", lock="one", n=n)
-    await drain(jobs, slots=5)
+    await drain(jobs, workers=5)
 
     assert order == list(range(20))
 

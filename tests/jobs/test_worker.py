@@ -39,15 +39,14 @@ def _no_polling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.requirement("X-50")
-@pytest.mark.usefixtures("_no_polling")
 async def test_a_job_that_is_deferred_while_workers_wait_is_heard_and_done(store: Store):
     jobs = make_jobs(store)
     gate = Gate()
     gate.open.set()
     jobs.register("learn", gate.deed)
 
-    async with working(jobs, roaming=1, shutdown_seconds=5) as crew:
-        await crew.listening.wait()
+    async with working(jobs, roaming=1, shutdown_seconds=5):
+        await jobs.connector.listening.wait()
         job = await jobs.defer(None, "learn")
         done = await gate.done.get()
 
@@ -153,7 +152,7 @@ async def test_a_worker_that_fails_is_started_again_with_growing_pauses(
 
     monkeypatch.setattr(jobs.engine.job_manager, "register_worker", refuse)
     crew = Crew(jobs, shutdown_seconds=5, pause=pause)
-    task = asyncio.create_task(crew.keep("learn", ["learn"], slots=1))
+    task = asyncio.create_task(crew.keep("learn", ["learn"]))
     await enough.wait()
     task.cancel()
     await asyncio.wait({task})

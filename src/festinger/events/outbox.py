@@ -64,6 +64,10 @@ class Outbox:
         """Who hears of these events, by name."""
         return self._subscriptions.get(name, {})
 
+    def everybody(self) -> frozenset[str]:
+        """Every subscriber of any event."""
+        return frozenset(name for listening in self._subscriptions.values() for name in listening)
+
     async def emit(
         self,
         transaction: Transaction,

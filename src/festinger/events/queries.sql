@@ -114,3 +114,7 @@ with old as (
     limit %(limit)s
 )
 delete from event using old where event.space_id = old.space_id and event.id = old.id;
+
+-- name: erase_space
+-- Erases every event of a space, and its deliveries with them.
+delete from event where space_id = %(space)s;

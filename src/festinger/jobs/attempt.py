@@ -58,10 +58,12 @@ class Retries(BaseRetryStrategy):
         match exception:
             case TryAgain():
                 return RetryDecision(retry_at=exception.at)
+            case GivenUp():
+                return None
             case asyncio.CancelledError():
                 # The worker stops; whoever comes next takes the job at once.
                 return RetryDecision()
-            case StoreDown():
+            case _ if isinstance(exception, StoreDown) or job.attempts < len(PATIENT):
                 # The failure itself could not be kept, so nothing was decided.
                 return RetryDecision(retry_in={"seconds": int(PATIENT[0].total_seconds())})
             case _:

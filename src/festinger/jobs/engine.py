@@ -5,17 +5,15 @@ connection, and its database errors become ours. Nothing here knows a job.
 """
 
 import asyncio
-import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import structlog
-from procrastinate import PsycopgConnector, sql
+from procrastinate import PsycopgConnector
 from procrastinate.connector import Notify
 from procrastinate.exceptions import ConnectorException
-from procrastinate.manager import get_channel_for_queues
 
 from festinger.errors import StoreDown
 from festinger.store.faults import translated
@@ -29,9 +27,6 @@ Q = queries_of("festinger.jobs")
 Pause = Callable[[float], Awaitable[None]]
 
 RELISTEN_SECONDS = 5.0
-
-ENDINGS = (sql.queries["finish_job"], sql.queries["retry_job"])
-LOOK_AGAIN = json.dumps({"type": "job_inserted", "job_id": 0})
 
 
 @contextmanager
@@ -53,24 +48,11 @@ class StoreConnector(PsycopgConnector):
         super().__init__()
         self._store = store
         self._hearers: defaultdict[str, set[Notify]] = defaultdict(set)
-        self._holders: dict[int, str] = {}
         self.listening = asyncio.Event()
 
     @property
     def pool(self) -> Any:
         return self._store.pool
-
-    def holds_lock(self, job: int, queue: str) -> None:
-        """This job keeps others of its queue waiting until it ends."""
-        self._holders[job] = queue
-
-    async def execute_query_async(self, query: Any, **arguments: Any) -> None:
-        """Runs a statement of the engine. When a job with a lock has ended, workers look for the next one at
-        once: the engine tells them of new jobs only, and the chain would go on no faster than they poll."""
-        await super().execute_query_async(query, **arguments)
-        if query in ENDINGS and (queue := self._holders.pop(arguments["job_id"], None)):
-            for channel in get_channel_for_queues([queue]):
-                await self._tell(channel=channel, payload=LOOK_AGAIN)
 
     async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
         """Be told by the one listener, until cancelled."""

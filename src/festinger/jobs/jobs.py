@@ -88,9 +88,6 @@ class Jobs(Mapping[str, Work]):
         self._works[name] = work
 
         async def tried(context: JobContext, /, **ids: Any) -> None:
-            job = context.job
-            if job.id is not None and job.lock is not None:
-                self.connector.holds_lock(job.id, job.queue)
             await attempt(self.desk, work, context, ids)
 
         self.engine.task(name=name, queue=work.queue.value, pass_context=True, retry=Retries())(tried)

@@ -75,7 +75,7 @@ select job.id, job.task_name as name, job.queue_name as queue, job.args, job.att
            else 'cancelled'
        end as state,
        record.done, record.total, coalesce(record.note, '') as note, record.reported_at,
-       coalesce(record.error, case when job.status = 'failed' then 'unknown_job' end, '') as error,
+       coalesce(record.error, case when job.status = 'failed' then 'unrecorded' end, '') as error,
        coalesce(record.error_text, '') as error_text, coalesce(record.worker_deaths, 0) as worker_deaths,
        record.first_failed_at, record.last_failed_at, coalesce(record.drop_note, '') as drop_note,
        trail.deferred_at, trail.changed_at
@@ -213,9 +213,13 @@ select (select count(*) from (
 select queue_name as queue, count(*) as waiting from procrastinate_jobs where status = 'todo' group by queue_name;
 
 -- name: due_jobs
--- Whether anything could run now.
-select exists (select from procrastinate_jobs
-               where status = 'todo' and (scheduled_at is null or scheduled_at <= now())) as due;
+-- Whether anything could run now: it is due, and no other job of its lock runs or comes first.
+select exists (select from procrastinate_jobs as job
+               where job.status = 'todo' and (job.scheduled_at is null or job.scheduled_at <= now())
+                 and not exists (select from procrastinate_jobs as other
+                                 where other.lock = job.lock
+                                   and (other.status = 'doing'
+                                        or other.status = 'todo' and other.id < job.id))) as due;
 
 -- name: prune_done
 -- Removes one batch of jobs that ended before a moment, with what we kept about them. Dead ones stay.

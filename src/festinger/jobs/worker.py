@@ -1,7 +1,8 @@
 """Who does the work?
 
-A crew: one worker for each queue, so that no queue waits for another, and one that roams over all with
-`jobs.workers` slots. Beside them run the heartbeat, the minute's tick and the look for stalled jobs. A worker
+A crew: one worker for each queue, so that no queue waits for another, and `jobs.workers` more that roam over
+all. Each does one job at a time: only so does it look for the next one the moment a job ends, which a chain of
+jobs under one lock depends on; with several slots the engine would look again only when it polls. Beside them run the heartbeat, the minute's tick and the look for stalled jobs. A worker
 that fails is started again after a pause that grows from one second to a minute; the crew itself ends only
 when it is told to.
 """
@@ -57,26 +58,21 @@ class Crew:
         self._pause = pause
         self._workers: dict[str, Worker] = {}
 
-    @property
-    def listening(self) -> asyncio.Event:
-        """Set while new jobs are heard of at once."""
-        return self.jobs.connector.listening
-
-    async def keep(self, name: str, queues: list[str], *, slots: int) -> None:
+    async def keep(self, name: str, queues: list[str]) -> None:
         """Run one worker, again and again, until cancelled."""
         pauses = crash_pauses()
         while True:
             began = self.jobs.desk.stopwatch()
-            why = await self._work(name, queues, slots=slots)
+            why = await self._work(name, queues)
             if self.jobs.desk.stopwatch() - began >= STEADY_SECONDS:
                 pauses = crash_pauses()
             seconds = next(pauses)
             log.warning("worker stopped", room="jobs", worker=name, error=why, again_in_s=seconds)
             await self._pause(seconds)
 
-    async def _work(self, name: str, queues: list[str], *, slots: int) -> str:
+    async def _work(self, name: str, queues: list[str]) -> str:
         """One life of a worker; what ended it. Being cancelled, it finishes or returns its jobs first."""
-        self._workers[name] = worker = self._worker(name, queues, slots=slots)
+        self._workers[name] = worker = self._worker(name, queues)
         life = asyncio.create_task(worker.run(), name=f"worker {name}")  # type: ignore[no-untyped-call]
         try:
             await asyncio.wait({life})
@@ -87,12 +83,12 @@ class Crew:
         error = None if life.cancelled() else life.exception()
         return type(error).__name__ if error else "stopped"
 
-    def _worker(self, name: str, queues: list[str], *, slots: int, wait: bool = True) -> Worker:
+    def _worker(self, name: str, queues: list[str], *, wait: bool = True) -> Worker:
         return Worker(
             self.jobs.engine,
             queues=queues,
             name=name,
-            concurrency=slots,
+            concurrency=1,
             wait=wait,
             fetch_job_polling_interval=POLL_SECONDS,
             shutdown_graceful_timeout=self._shutdown_seconds,
@@ -110,11 +106,11 @@ class Crew:
                 with suppress(ConnectorException):
                     await self.jobs.engine.job_manager.update_heartbeat(worker.worker_id)
 
-    async def drain(self, *, slots: int = 1) -> None:
+    async def drain(self, *, workers: int = 1) -> None:
         """Do what is due now, and what comes of it, then return."""
         while await self.jobs.desk.store.value(Q["due_jobs"]):
-            worker = self._worker("drain", QUEUES, slots=slots, wait=False)
-            await worker.run()  # type: ignore[no-untyped-call]
+            lives = [self._worker(f"drain {n}", QUEUES, wait=False).run() for n in range(workers)]  # type: ignore[no-untyped-call]
+            await asyncio.gather(*lives)
 
     async def look_after(self) -> None:
         """Give stalled jobs back, and measure the queues."""
@@ -144,8 +140,8 @@ async def working(
     """Jobs are done inside this block. At its end running ones get `shutdown_seconds`, then go back."""
     crew = Crew(jobs, shutdown_seconds=shutdown_seconds, pause=pause)
     duties = [
-        *(crew.keep(queue, [queue], slots=1) for queue in QUEUES),
-        crew.keep("roaming", QUEUES, slots=roaming),
+        *(crew.keep(queue, [queue]) for queue in QUEUES),
+        *(crew.keep(f"roaming {n}", QUEUES) for n in range(roaming)),
         crew.every(HEARTBEAT_SECONDS, crew.beat),
         crew.every(0, crew.tick),
         crew.every(STALLED_SECONDS, crew.look_after),

@@ -1,0 +1,39 @@
+"""What `doctor` says of events."""
+
+from datetime import timedelta
+
+import pytest
+from tests.events.wiring import Wired, make_told, noting
+from tests.jobs.desk import drain
+
+from festinger.events.health import check_events
+from festinger.seeing.checks import Check, Severity
+from festinger.store.pool import Store
+
+
+async def checks(wired: Wired) -> dict[str, Check]:
+    return {check.name: check for check in await check_events(wired.store, now=wired.hands.now)}
+
+
+@pytest.mark.requirement("X-45")
+async def test_a_subscriber_over_a_minute_behind_warns_with_a_remedy(store: Store):
+    wired = Wired(store)
+    await make_told(store)
+    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    await wired.emit()
+
+    wired.hands.forward(timedelta(seconds=60))
+    on_the_minute = (await checks(wired))["events_lag"]
+    wired.hands.forward(timedelta(seconds=1))
+    late = (await checks(wired))["events_lag"]
+    await drain(wired.jobs)
+
+    assert on_the_minute.severity is Severity.OK
+    assert late.severity is Severity.WARN
+    assert "`cache` (61 s)" in late.message
+    assert "festinger worker" in late.remedy
+    assert (await checks(wired))["events_lag"].severity is Severity.OK
+
+
+async def test_an_outbox_where_nothing_is_wrong_is_well(store: Store):
+    assert {check.severity for check in (await checks(Wired(store))).values()} == {Severity.OK}
