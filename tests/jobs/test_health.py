@@ -1,0 +1,66 @@
+"""What `doctor` says of background work."""
+
+import pytest
+from tests.jobs.desk import drain, make_jobs, run_sql
+
+from festinger.errors import BadInput
+from festinger.jobs.deadletters import retry_all
+from festinger.jobs.health import check_jobs
+from festinger.jobs.jobs import Jobs
+from festinger.jobs.run import Run
+from festinger.seeing.checks import Check, Severity
+from festinger.store.pool import Store
+
+
+async def refuse(_run: Run, **_ids: object) -> None:
+    raise BadInput("no")
+
+
+async def checks(jobs: Jobs) -> dict[str, Check]:
+    return {check.name: check for check in await check_jobs(jobs.desk)}
+
+
+@pytest.mark.requirement("F-22")
+async def test_a_dead_job_fails_by_name_with_a_remedy(store: Store):
+    jobs = make_jobs(store)
+    jobs.register("judge_pairs", refuse)
+    job = await jobs.defer(None, "judge_pairs")
+    await drain(jobs)
+
+    dead = (await checks(jobs))["jobs_dead"]
+
+    assert dead.severity is Severity.FAIL
+    assert "`judge_pairs` (1)" in dead.message
+    assert "festinger jobs retry" in dead.remedy
+    assert dead.details == {"jobs": [job]}
+    await retry_all(store)
+    assert (await checks(jobs))["jobs_dead"].severity is Severity.OK
+
+
+@pytest.mark.requirement("X-55")
+async def test_a_job_without_a_living_worker_warns(store: Store):
+    jobs = make_jobs(store)
+    jobs.register("judge_pairs", refuse)
+    await jobs.defer(None, "judge_pairs")
+    await run_sql(store, "update procrastinate_jobs set status = 'doing'")
+
+    stalled = (await checks(jobs))["jobs_stalled"]
+
+    assert stalled.severity is Severity.WARN
+    assert "festinger worker" in stalled.remedy
+
+
+@pytest.mark.requirement("X-58")
+async def test_a_queue_that_falls_behind_warns(store: Store):
+    settings = {"jobs.max_waiting": 1, "jobs.keep_done_days": 7}
+    jobs = make_jobs(store, settings=settings)
+    jobs.register("judge_pairs", refuse)
+    await jobs.defer(None, "judge_pairs")
+    before = (await checks(jobs))["jobs_behind"]
+    await jobs.defer(None, "judge_pairs")
+
+    behind = (await checks(jobs))["jobs_behind"]
+
+    assert before.severity is Severity.OK
+    assert behind.severity is Severity.WARN
+    assert "jobs.workers" in behind.remedy
