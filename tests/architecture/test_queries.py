@@ -222,7 +222,7 @@ def strays(found: Plan) -> list[str]:
     return sorted(touch.alias for touch in found.reads if is_tenant(touch.table) and touch.alias not in given)
 
 
-@pytest.mark.requirement("X-32", "F-61")
+@pytest.mark.requirement("X-32")
 def test_a_query_that_reads_a_tenants_rows_names_the_space(plans: list[Plan]) -> None:
     found = [
         f"{full_name(each.query)} reads {', '.join(strays(each))}"

@@ -95,9 +95,21 @@ def test_a_process_lives_while_its_number_is_its_own() -> None:
     assert not is_alive(earlier_owner)
 
 
-@pytest.mark.requirement("X-100")
-def test_a_process_that_has_ended_does_not_live() -> None:
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait()
+FAR_FUTURE = MONDAY + timedelta(days=36_500)
+"""Later than any process of this machine was born, so that only its being there decides."""
 
-    assert not is_alive(replace(RUN, pid=child.pid, started_at=MONDAY + timedelta(days=36500)))
+
+@pytest.mark.requirement("X-100")
+def test_a_process_that_has_ended_does_not_live_before_or_after_its_parent_knows() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    run = replace(RUN, pid=child.pid, started_at=FAR_FUTURE)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+
+    assert not is_alive(run)
+    child.wait()
+    assert not is_alive(run)
+
+
+@pytest.mark.requirement("X-100")
+def test_this_process_lives() -> None:
+    assert is_alive(replace(RUN, pid=os.getpid(), started_at=FAR_FUTURE))

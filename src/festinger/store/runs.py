@@ -55,10 +55,12 @@ IsAlive = Callable[[Run], bool]
 def is_alive(run: Run) -> bool:
     """Whether the process of a run of this machine is still there; a process that took over its number is not it."""
     try:
-        born = psutil.Process(run.pid).create_time()
+        process = psutil.Process(run.pid)
+        born, state = process.create_time(), process.status()
     except psutil.NoSuchProcess:
         return False
-    return born <= (run.started_at + START_SLACK).timestamp()
+    # One that ended and was not collected by its parent yet still has its number.
+    return state != psutil.STATUS_ZOMBIE and born <= (run.started_at + START_SLACK).timestamp()
 
 
 async def begin(transaction: Transaction, run: Run, *, is_alive: IsAlive = is_alive) -> list[Run]:
