@@ -8,6 +8,7 @@ import pytest
 from tests.embedding.servers import Served, length
 
 from festinger.embedding import registry
+from festinger.embedding.cache import CachedEmbedder
 from festinger.embedding.embedder import Embedder, Purpose, Rows, Supplies, readable
 from festinger.embedding.registry import open_embedder
 from festinger.errors import BadInput, ProviderRefused
@@ -82,15 +83,13 @@ async def test_vectors_come_in_the_order_of_the_texts(embedder: Embedder):
 
 @pytest.mark.requirement("X-73")
 async def test_a_text_has_the_same_vector_alone_and_in_company(embedder: Embedder):
-    texts = [f"{text} (again)" for text in TEXTS]
+    assert isinstance(embedder, CachedEmbedder)
+    uncached = embedder._inner
 
-    together = await embedder.embed(texts, Purpose.STORE)
-    # Another kind of trailing space makes it a text that no cache has seen, without changing its tokens.
-    alone = [(await embedder.embed([text + " "], Purpose.STORE))[0] for text in texts]
+    together = await uncached.embed(TEXTS, Purpose.STORE)
+    alone = [(await uncached.embed([text], Purpose.STORE))[0] for text in TEXTS]
 
-    if embedder.name.startswith("onnx:"):
-        cosines = [float(a @ b) for a, b in zip(together, alone, strict=True)]
-        assert min(cosines) >= 0.99999
+    assert min(float(a @ b) for a, b in zip(together, alone, strict=True)) >= 0.99999
 
 
 @pytest.mark.requirement("X-70")

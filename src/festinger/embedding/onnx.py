@@ -54,7 +54,8 @@ async def open_engine(model: str, supplies: Supplies) -> OnnxEngine:
 
 def _open(model: str, supplies: Supplies) -> OnnxEngine:
     if model in EMBEDDERS:
-        return _engine(checked_folder(EMBEDDERS[model]), f"onnx:{model}", supplies)
+        bundle = EMBEDDERS[model]
+        return _engine(checked_folder(bundle), f"onnx:{model}", supplies, pooling=Pooling(bundle.pooling))
     if "/" not in model:
         known = ", ".join(f"`onnx:{name}`" for name in EMBEDDERS)
         raise BadSetting(
@@ -64,25 +65,26 @@ def _open(model: str, supplies: Supplies) -> OnnxEngine:
     is_path = model.startswith(("/", "./", "../", "~"))
     folder = Path(model).expanduser() if is_path else fetched_folder(model, supplies)
     name = folder.name if is_path else model
-    return _engine(folder, f"onnx:{name}@{sha256_of(model_file(folder))[:SHORT_DIGEST]}", supplies)
+    digest = sha256_of(model_file(folder))[:SHORT_DIGEST]
+    return _engine(folder, f"onnx:{name}@{digest}", supplies, pooling=_pooling(folder))
 
 
-def _engine(folder: Path, name: str, supplies: Supplies) -> OnnxEngine:
+def _engine(folder: Path, name: str, supplies: Supplies, *, pooling: Pooling) -> OnnxEngine:
     max_tokens = profile_of(name, supplies.profiles).max_tokens or MAX_TOKENS
     tokenizer = open_tokenizer(folder, max_tokens=max_tokens)
     model = model_file(folder)
     if model.suffix == ".safetensors":
-        return _engine_of_weights(model, name, tokenizer)
+        return _engine_of_weights(model, name, tokenizer, pooling=pooling)
     graph = model.read_bytes()
     session = open_session(graph)
-    runner = Runner(session, tokenizer, read=_reader(_pooling(folder)), alone=is_quantised(graph))
+    runner = Runner(session, tokenizer, read=_reader(pooling), alone=is_quantised(graph))
     return OnnxEngine(name, runner, dimensions=_dimensions(session, folder))
 
 
-def _engine_of_weights(model: Path, name: str, tokenizer: Tokenizer) -> OnnxEngine:
+def _engine_of_weights(model: Path, name: str, tokenizer: Tokenizer, *, pooling: Pooling) -> OnnxEngine:
     """The graph is written from the weights each time: that takes a tenth of a second and no disk."""
     shape = read_shape(model.parent)
-    graph = written(read_tensors(model), shape, _pooling(model.parent))
+    graph = written(read_tensors(model), shape, pooling)
     weights = {name: array for name, array in graph.arrays.items() if is_large(array)}
     session = open_session(as_model(graph, shape.hidden), weights)
     runner = Runner(session, tokenizer, read=_as_it_is, alone=False)
@@ -111,13 +113,9 @@ def _pooling(folder: Path) -> Pooling:
     """As the folder says in the layout of sentence-transformers; the mean where it says nothing."""
     said = folder / "1_Pooling" / "config.json"
     if not said.exists():
-        return Pooling.CLS if folder.name in _FIRST_TOKEN else Pooling.MEAN
+        return Pooling.MEAN
     config = json.loads(said.read_text(encoding="utf-8"))
     return Pooling.CLS if config.get("pooling_mode_cls_token") else Pooling.MEAN
-
-
-_FIRST_TOKEN = frozenset({Path(EMBEDDERS["bge-small-en-v1.5"].folder).name})
-"""Bundled folders that say nothing of their pooling, and whose model reads the first token."""
 
 
 def _reader(pooling: Pooling) -> Read:

@@ -124,7 +124,7 @@ def open_session(
 ) -> ort.InferenceSession:
     """A session over `model`; `weights` are arrays that the model names but does not hold."""
     options = ort.SessionOptions()
-    options.intra_op_num_threads = len(os.sched_getaffinity(0))
+    options.intra_op_num_threads = cores()
     options.log_severity_level = 4
     if weights:
         values = [ort.OrtValue.ortvalue_from_numpy(array) for array in weights.values()]
@@ -133,6 +133,13 @@ def open_session(
         return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except RUNTIME_FAULTS as error:
         raise WeightsUnfit(f"The model cannot be run: {error}") from error
+
+
+def cores() -> int:
+    """The cores that this process may use; not every system tells them from those that there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def is_quantised(model: bytes) -> bool:

