@@ -5,12 +5,9 @@ back; psycopg stays inside this room. A hot transaction has the tighter limit of
 one has none. How a connection is made, and made again, is the line's matter.
 """
 
-import asyncio
 import math
-import os
-import socket
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import psycopg
@@ -25,6 +22,7 @@ from festinger.store.fitness import require_fit
 from festinger.store.line import CONNECT_SECONDS, Line, Redialled
 from festinger.store.line import Connection as Connection
 from festinger.store.queries import Query, queries_of
+from festinger.store.watch import Bracket, in_time
 
 Row = Mapping[str, Any]
 
@@ -34,8 +32,6 @@ LIFETIME_SECONDS = 30 * 60
 """A connection is replaced after this, so that a server that moved or was given new rights is met anew."""
 GRACE_SECONDS = 1.0
 """What a server gets beyond its own limit to say that it stopped; then it counts as frozen."""
-LONGEST_SECONDS = 24 * 3600.0
-"""Even patient work ends."""
 
 
 class Transaction:
@@ -43,7 +39,7 @@ class Transaction:
 
     def __init__(self, connection: Connection, *, limit: float = math.inf) -> None:
         self.connection = connection
-        self._deadline = min(limit + GRACE_SECONDS, LONGEST_SECONDS)
+        self._deadline = limit + GRACE_SECONDS
 
     async def all(self, query: Query, **parameters: Any) -> list[DictRow]:
         """Every row that the query gives."""
@@ -74,43 +70,16 @@ class Transaction:
     async def run_many(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> int:
         """Run it once a row, in one round trip."""
         with translated(), STORE_SECONDS.labels(query.room).time():
-            with self._in_time():
+            # Each row is a statement, with the whole limit of one.
+            with in_time(self.connection, self._deadline * max(1, len(rows))):
                 cursor = self.connection.cursor()
                 await cursor.executemany(query.sql, rows)
                 return cursor.rowcount
 
     async def _execute(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
         with translated(), STORE_SECONDS.labels(query.room).time():
-            with self._in_time():
+            with in_time(self.connection, self._deadline):
                 return await self.connection.execute(query.sql, parameters)
-
-    @contextmanager
-    def _in_time(self) -> Iterator[None]:
-        # The server keeps the limit itself; this is for one that froze and keeps nothing any more. Its wire is
-        # cut instead of the caller being cancelled: psycopg answers that by asking the server once more.
-        watch = Watch(self.connection)
-        timer = asyncio.get_running_loop().call_later(self._deadline, watch.cut)
-        try:
-            yield
-        except psycopg.OperationalError as error:
-            if not watch.has_cut:
-                raise
-            raise down("frozen", "The database stopped answering in the middle of a statement.") from error
-        finally:
-            timer.cancel()
-
-
-class Watch:
-    """Ends a connection from this side, in whichever state it is."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.has_cut = False
-        self._connection = connection
-
-    def cut(self) -> None:
-        self.has_cut = True
-        with socket.socket(fileno=os.dup(self._connection.fileno())) as wire:
-            wire.shutdown(socket.SHUT_RDWR)
 
 
 class Store:
@@ -180,6 +149,10 @@ class Store:
                 await connection.execute(Q["limit_session"].sql)
                 yield connection
 
+    async def ping(self) -> None:
+        """Return if the database answers within the limit of the request path; else `StoreDown`."""
+        await self.value(Q["answer"], hot=True)
+
     def measure(self) -> None:
         """Move the gauges of the pool to what it is now."""
         stats = self.pool.get_stats()
@@ -197,7 +170,7 @@ class Store:
                 connection = await self._take(wait)
                 attempt.push_async_callback(self.pool.putconn, connection)
                 try:
-                    await attempt.enter_async_context(connection.transaction())
+                    await attempt.enter_async_context(Bracket(connection, deadline=wait + GRACE_SECONDS))
                 except psycopg.OperationalError:
                     if not (connection.closed and spare):
                         raise
