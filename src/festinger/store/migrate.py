@@ -70,7 +70,7 @@ async def migrate(url: str, migrations: Sequence[Migration], *, allowed: bool = 
         async with await _connect(url) as connection:
             await require_fit(connection)
             while (name := await _step(connection, migrations, allowed=allowed)) is not None:
-                log.info("migration applied", room="store", migration=name)
+                log.debug("migration applied", room="store", migration=name)
                 applied.append(name)
     return applied
 

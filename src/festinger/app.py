@@ -1,1 +1,0 @@
-"""Wiring: the one file where names become objects."""

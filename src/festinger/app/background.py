@@ -1,0 +1,42 @@
+"""What runs beside the requests of this process?
+
+Tasks that live as long as the app. One that ends by an error of ours is logged; none outlives the app.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+
+from festinger.errors import FestingerError
+
+log = structlog.get_logger(room="app")
+
+
+class Background:
+    """The tasks of one app."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Run it beside everything else."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    async def stop(self) -> None:
+        """Cancel what still runs and wait until it is gone."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, FestingerError):
+            log.warning("background work failed", error=error.message)
+        elif error is not None:
+            log.error("background work failed", exc_info=error)

@@ -1,0 +1,27 @@
+"""Which spaces are there?
+
+Kept in memory, because every request names one; read again when a space comes, goes or changes its name.
+"""
+
+from festinger.ids import SpaceId
+from festinger.store.pool import Store
+from festinger.store.spaces import spaces
+from festinger.store.versions import Change
+
+ROOM = "spaces"
+"""The name under which changes of the list are counted."""
+
+
+class Directory:
+    """The spaces by name and by id."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._ids: dict[str, SpaceId] = {}
+
+    def find(self, name: str) -> SpaceId | None:
+        return self._ids.get(name)
+
+    async def reload(self, _change: Change | None = None) -> None:
+        found = await spaces(self._store)
+        self._ids = {space.id: space.id for space in found} | {space.name: space.id for space in found}

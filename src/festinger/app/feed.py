@@ -1,0 +1,26 @@
+"""How does somebody follow what happens, as it happens?
+
+Joins the outbox's feed with a pulse: a notification would tell sooner, but a look every so often is simple,
+never misses anything and costs one small query.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from festinger.app.wiring import App
+from festinger.events.event import Event
+from festinger.events.feed import Gap, follow
+from festinger.ids import EventId, SpaceId
+
+LOOK_SECONDS = 0.5
+
+
+async def _pulse() -> None:
+    await asyncio.sleep(LOOK_SECONDS)
+
+
+def follow_events(
+    app: App, *, space: SpaceId, names: Sequence[str] = (), after: EventId | None = None
+) -> AsyncIterator[Event | Gap]:
+    """Events from `after`, or from now, for as long as the caller reads."""
+    return follow(app.store, space=space, wake=_pulse, names=names, after=after)

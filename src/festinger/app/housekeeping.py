@@ -1,0 +1,61 @@
+"""Which work does the house itself need, whatever its rooms hold?
+
+Removes what is old enough and makes the automatic backup. Registered once, at wiring.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from festinger.events.retention import prune_events
+from festinger.ids import MAIN_SPACE
+from festinger.jobs.prune import prune_jobs
+from festinger.jobs.run import Run
+from festinger.jobs.work import Queue
+from festinger.store.backup import automatic_backup
+from festinger.store.home import Layout
+from festinger.store.manifest import beside, read
+
+if TYPE_CHECKING:
+    from festinger.app.wiring import App
+
+PRUNE_EVENTS = "prune_events"
+PRUNE_JOBS = "prune_jobs"
+BACKUP = "backup"
+
+QUIET_HOUR = "17 3 * * *"
+"""When old rows are removed: at night, and not at the full hour that everybody else chooses."""
+
+
+def register_housekeeping(app: "App") -> None:
+    """Make the house's own jobs known."""
+
+    async def old_events(run: Run) -> int:
+        async def report(done: int) -> None:
+            await run.report(done, note="old events removed")
+
+        return await prune_events(app.store, app.settings.now.events, now=app.tools.clock(), report=report)
+
+    async def old_jobs(run: Run) -> int:
+        return await prune_jobs(app.jobs.desk, run)
+
+    async def backup(_run: Run) -> None:
+        keep = app.settings.now.store.backup_keep
+        folder = Layout(home=app.home).backups
+        made = await automatic_backup(app.url, folder, keep=keep, clock=app.tools.clock)
+        await tell_of_backup(app, made)
+
+    app.jobs.register(PRUNE_EVENTS, old_events, queue=Queue.SLEEP, schedule=QUIET_HOUR)
+    app.jobs.register(PRUNE_JOBS, old_jobs, queue=Queue.SLEEP, schedule=QUIET_HOUR)
+    app.jobs.register(BACKUP, backup, queue=Queue.SLEEP, schedule="store.backup_schedule")
+
+
+async def tell_of_backup(app: "App", file: Path) -> None:
+    manifest = read(beside(file))
+    async with app.store.transaction() as transaction:
+        await app.outbox.emit(
+            transaction,
+            "backup_made",
+            space=MAIN_SPACE,
+            subject="backup",
+            payload={"file": file.name, "bytes": file.stat().st_size, "sha256": manifest.sha256},
+        )

@@ -1,0 +1,105 @@
+"""Is the house open yet, and if not, why?
+
+`serve` answers from its first second, long before the store is up and also when it cannot be had. The keeper
+opens the app in the background, tries again with a growing pause, and tells whoever asks how far it is.
+What the doors do meanwhile is theirs to decide.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+
+import structlog
+
+from festinger.app.doctor import examine, without_store
+from festinger.app.wiring import App, home_of
+from festinger.errors import CannotStart, FestingerError, StoreDown, Unavailable
+from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.seeing.checks import Check
+from festinger.settings.live import LiveSettings
+from festinger.store.keys import ApiKey
+
+log = structlog.get_logger(room="app")
+
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 30.0
+
+OpenApp = Callable[[], AbstractAsyncContextManager[App]]
+MoreChecks = Callable[[], Awaitable[Sequence[Check]]]
+
+
+async def no_more_checks() -> Sequence[Check]:
+    return ()
+
+
+class Keeper:
+    """Holds the app while it is open. `app` is None until then, and `problem` says what is in the way."""
+
+    def __init__(
+        self, settings: LiveSettings, open_app: OpenApp, *, more_checks: MoreChecks = no_more_checks
+    ) -> None:
+        self.settings = settings
+        self.app: App | None = None
+        self.problem: FestingerError | None = None
+        self._open_app = open_app
+        self._more_checks = more_checks
+        self._stop = asyncio.Event()
+
+    def is_open(self) -> bool:
+        return self.app is not None
+
+    def need(self) -> App:
+        """The app, for whoever cannot go on without it."""
+        if self.app is not None:
+            return self.app
+        if self.problem is None:
+            raise StoreDown(
+                "The store is still starting.", hint="Wait a few seconds; `/admin/readyz` says when."
+            )
+        raise StoreDown(self.problem.message, hint=self.problem.hint)
+
+    async def find_key(self, secret: str) -> ApiKey | None:
+        """The live key that has this secret; nobody is known while the store was never there."""
+        return await self.need().keyring.find(secret)
+
+    def known_space(self, name: str) -> SpaceId | None:
+        """The space that is called so. Without a store only the default one is known."""
+        if self.app is None:
+            return MAIN_SPACE if name == MAIN_SPACE else None
+        return self.app.directory.find(name)
+
+    async def checks(self, *, ask_models: bool = False) -> list[Check]:
+        """How everything is, as data."""
+        if self.app is None:
+            own = without_store(self.settings, home_of(self.settings), self.problem)
+        else:
+            own = await examine(self.app, ask_models=ask_models)
+        return [*own, *await self._more_checks()]
+
+    async def keep(self) -> None:
+        """Open the app and hold it until `stop`; after a failure, try again."""
+        pause = FIRST_PAUSE
+        while not self._stop.is_set():
+            try:
+                async with self._open_app() as app:
+                    self.app, self.problem, pause = app, None, FIRST_PAUSE
+                    log.info("ready", door=app.door)
+                    await self._stop.wait()
+                    self.app = None
+            except (CannotStart, Unavailable) as error:
+                self.app, self.problem = None, error
+                log.error(
+                    "no store, requests pass untouched", why=error.message, hint=error.hint, again_in_s=pause
+                )
+                await self._wait(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def _wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stop.wait()
+        except TimeoutError:
+            return

@@ -1,0 +1,91 @@
+"""How is a setting changed while everything runs?
+
+The new value is checked against the whole tree, then the row and the event that tells of it are written in
+one transaction; every process takes it into force when it hears of the row. A key that the deployment pins is
+refused. Edits of the settings file are told as events too.
+"""
+
+from festinger.app.wiring import App, table_rows
+from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
+from festinger.settings.keys import find, shown
+from festinger.settings.live import Problem
+from festinger.settings.loaded import Kind, Setting
+from festinger.settings.snapshot import Changed
+from festinger.settings.sources import from_row
+from festinger.store.config import ConfigRow, delete_config, put_config
+from festinger.store.pool import Transaction
+
+
+async def change_setting(
+    app: App, name: str, raw: str, *, by: str, space: SpaceId = EVERY_SPACE
+) -> tuple[Setting, Setting]:
+    """Set a key for all spaces or for one; the setting before and after."""
+    row = app.settings.change(name, raw, space=space)
+    before = app.settings.loaded(space).setting(row.key)
+    new = shown(find(row.key), from_row(row)[1].value)
+    async with app.store.transaction() as transaction:
+        written = ConfigRow(
+            space=space, key=row.key, value=row.value, updated_at=app.tools.clock(), updated_by=by
+        )
+        await put_config(transaction, written)
+        await _tell(app, transaction, key=row.key, old=before.value, new=new, source=Kind.TABLE, by=by)
+    app.settings.apply_rows(await table_rows(app.store))
+    return before, app.settings.loaded(space).setting(row.key)
+
+
+async def reset_setting(app: App, name: str, *, by: str, space: SpaceId = EVERY_SPACE) -> Setting:
+    """Take a changed value back, so that the next weaker source counts; the setting as it then is."""
+    key = app.settings.changeable(name)
+    old = app.settings.loaded(space).setting(key.name).value
+    async with app.store.transaction() as transaction:
+        if await delete_config(transaction, space=space, key=key.name) is not None:
+            # What counts now is known only after the rows are read again; the event says that it was reset.
+            await _tell(app, transaction, key=key.name, old=old, new="", source=Kind.TABLE, by=by)
+    app.settings.apply_rows(await table_rows(app.store))
+    return app.settings.loaded(space).setting(key.name)
+
+
+def tell_of_file_edits(app: App) -> None:
+    """Have every change and refusal that comes from the settings file written down as an event."""
+
+    def changed(changes: tuple[Changed, ...]) -> None:
+        edits = [change for change in changes if change.source.kind is Kind.FILE]
+        if edits:
+            app.background.start(_tell_all(app, edits))
+
+    def refused(problem: Problem) -> None:
+        app.background.start(_tell_refusal(app, problem))
+
+    app.settings.on_change(changed)
+    app.settings.on_refusal(refused)
+
+
+async def _tell_all(app: App, edits: list[Changed]) -> None:
+    async with app.store.transaction() as transaction:
+        for edit in edits:
+            await _tell(
+                app, transaction, key=edit.key, old=edit.old, new=edit.new, source=Kind.FILE, by="file"
+            )
+
+
+async def _tell(
+    app: App, transaction: Transaction, *, key: str, old: str, new: str, source: Kind, by: str
+) -> None:
+    await app.outbox.emit(
+        transaction,
+        "setting_changed",
+        space=MAIN_SPACE,
+        subject=f"setting:{key}",
+        payload={"key": key, "old": old, "new": new, "source": source.value, "by": by},
+    )
+
+
+async def _tell_refusal(app: App, problem: Problem) -> None:
+    async with app.store.transaction() as transaction:
+        await app.outbox.emit(
+            transaction,
+            "config_refused",
+            space=MAIN_SPACE,
+            subject="settings",
+            payload={"source": problem.source.value, "error": problem.message[:200]},
+        )

@@ -1,0 +1,300 @@
+"""The one file where names become objects.
+
+`open_app` opens the rooms in the order in which they stand on each other: master key, store, migrations,
+settings of the table, events and jobs, caches, providers, workers. What fails says which step it was; what was
+opened before is closed again. Rooms below get everything as arguments and know nothing of this file.
+"""
+
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+from festinger import __version__
+from festinger.app.background import Background
+from festinger.app.deliveries import Deliveries
+from festinger.app.directory import ROOM as SPACES_ROOM
+from festinger.app.directory import Directory
+from festinger.app.housekeeping import register_housekeeping
+from festinger.app.keyring import Keyring
+from festinger.app.tools import Tools
+from festinger.embedding.embedder import Embedder, Supplies
+from festinger.embedding.none import NAME as NO_EMBEDDER
+from festinger.embedding.registry import open_or_go_without
+from festinger.embedding.reranker import Reranker
+from festinger.errors import Unwired
+from festinger.events import lag
+from festinger.events.outbox import Outbox
+from festinger.ids import MAIN_SPACE
+from festinger.jobs import backlog
+from festinger.jobs.jobs import Jobs
+from festinger.jobs.schema import job_migrations
+from festinger.jobs.worker import working
+from festinger.llm.call import Caller
+from festinger.llm.endpoint import Endpoint
+from festinger.llm.port import Model, Purpose
+from festinger.llm.switchboard import Outside, Switchboard
+from festinger.settings.keys import value_at
+from festinger.settings.live import LiveSettings
+from festinger.settings.loaded import Row
+from festinger.settings.master_key import MasterKey, master_key
+from festinger.settings.vault import Vault
+from festinger.store.config import ROOM as SETTINGS_ROOM
+from festinger.store.config import config_rows
+from festinger.store.costs import StoredLedger
+from festinger.store.embedded import embedded_server
+from festinger.store.forgotten import Forgotten
+from festinger.store.home import Layout, config_directory, default_home
+from festinger.store.keys import ROOM as KEYS_ROOM
+from festinger.store.listening import Listener
+from festinger.store.migrate import Migration, migrate, own_migrations
+from festinger.store.models import model_endpoint
+from festinger.store.pool import Store, Transaction, open_store
+from festinger.store.rotation import settled
+from festinger.store.runs import Run, begin, end
+from festinger.store.versions import Change
+from festinger.text.redaction import without_secrets
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Which parts a command needs; the others are left closed."""
+
+    migrate: bool | None = None
+    """Whether to migrate; as the settings say if None."""
+    providers: bool = False
+    workers: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class App:
+    """Everything below the doors, open."""
+
+    door: str
+    settings: LiveSettings
+    tools: Tools
+    home: Path
+    url: str = field(repr=False)
+    master: MasterKey = field(repr=False)
+    vault: Vault
+    store: Store
+    outbox: Outbox
+    jobs: Jobs
+    listener: Listener
+    keyring: Keyring
+    directory: Directory
+    switchboard: Switchboard
+    applied: tuple[str, ...] = ()
+    """Migrations that this start brought."""
+    background: Background = field(default_factory=Background)
+    embedder: Embedder | None = None
+    reranker: Reranker | None = None
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What this process goes on without, although it was chosen."""
+        without = self.embedder is not None and self.embedder.name == NO_EMBEDDER
+        return ("embedder",) if without and self.settings.now.embedding.model != NO_EMBEDDER else ()
+
+    async def model(self, purpose: Purpose, caller: Caller) -> Model | None:
+        """The model that answers this caller for this purpose; none if none is configured."""
+
+        async def resolve(row: UUID) -> Endpoint:
+            return await model_endpoint(self.store, row, space=caller.space, vault=self.vault)
+
+        chosen = self.settings.for_space(caller.space).llm
+        return await self.switchboard.model(purpose, caller, settings=chosen, resolve=resolve)
+
+    async def measure(self) -> None:
+        """Move the gauges to what is now."""
+        self.store.measure()
+        await backlog.measure(self.store)
+        await lag.measure(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
+
+
+def home_of(settings: LiveSettings) -> Path:
+    own = settings.now.home
+    return Path(own).expanduser() if own else default_home(euid=os.geteuid(), person=Path.home())
+
+
+def master_key_of(settings: LiveSettings, tools: Tools) -> MasterKey:
+    """The master key of this deployment, made at the first start."""
+    return master_key(
+        settings.deployment.environment,
+        Path(settings.now.secrets.key_file),
+        data=Layout(home=home_of(settings)).data,
+        entropy=tools.entropy,
+    )
+
+
+@asynccontextmanager
+async def open_app(
+    settings: LiveSettings, *, door: str, progress: Progress, start: Start, tools: Tools | None = None
+) -> AsyncIterator[App]:
+    """Open what `start` asks for, hold it, and close it in reverse."""
+    tools = tools or Tools.of_this_machine()
+    async with AsyncExitStack() as stack:
+        home = home_of(settings)
+        key = master_key_of(settings, tools)
+        url = await stack.enter_async_context(open_database(settings, progress=progress))
+        applied = await _migrated(url, settings, start=start, progress=progress)
+        store = await stack.enter_async_context(open_store(url, settings.now.store, door=door))
+        settings.start_with(await table_rows(store))
+        key = await settled(store, key)
+        deliveries = Deliveries(store, tools, setting=_reader(settings), redact=without_secrets)
+        app = App(
+            door=door,
+            settings=settings,
+            tools=tools,
+            home=home,
+            url=url,
+            master=key,
+            vault=Vault(key, tools.entropy),
+            store=store,
+            outbox=deliveries.outbox,
+            jobs=deliveries.jobs,
+            listener=Listener(store),
+            keyring=Keyring(store),
+            directory=Directory(store),
+            switchboard=_switchboard(store, settings, tools),
+            applied=tuple(applied),
+        )
+        stack.push_async_callback(app.switchboard.close)
+        register_housekeeping(app)
+        await _begin(stack, app)
+        await _keep_true(stack, app)
+        if start.providers:
+            await _open_providers(stack, app)
+        if start.workers:
+            crew = working(
+                app.jobs,
+                roaming=settings.now.jobs.workers,
+                shutdown_seconds=settings.now.server.shutdown_seconds,
+            )
+            await stack.enter_async_context(crew)
+        yield app
+
+
+@asynccontextmanager
+async def open_database(settings: LiveSettings, *, progress: Progress) -> AsyncIterator[str]:
+    """The URL of the database, whatever its shape: the one that was set, or the embedded server's."""
+    if settings.now.database_url is not None:
+        yield settings.now.database_url.get_secret_value()
+        return
+    config = config_directory(person=Path.home())
+    async with embedded_server(home_of(settings), config, settings.now.store, progress=progress) as url:
+        yield url
+
+
+def every_migration() -> list[Migration]:
+    return [*own_migrations(), *job_migrations()]
+
+
+async def forget_again(_transaction: Transaction, forgotten: Sequence[Forgotten]) -> int:
+    """Erase again what people had asked to forget; how many things. No room keeps such things yet."""
+    return 0 if not forgotten else _unwired_forgetting()
+
+
+def _unwired_forgetting() -> int:
+    raise Unwired("The ledger names forgotten things, but no room that could erase them is wired in.")
+
+
+async def _migrated(url: str, settings: LiveSettings, *, start: Start, progress: Progress) -> list[str]:
+    allowed = settings.now.store.migrate == "auto" if start.migrate is None else start.migrate
+    applied = await migrate(url, every_migration(), allowed=allowed)
+    if applied:
+        progress(f"Brought the database to its present shape ({len(applied)} steps).")
+    return applied
+
+
+async def table_rows(store: Store) -> list[Row]:
+    """What the config table holds now."""
+    return [Row(space=row.space, key=row.key, value=row.value) for row in await config_rows(store)]
+
+
+def _reader(settings: LiveSettings) -> Callable[[str], object]:
+    return lambda name: value_at(settings.now, name)
+
+
+def _switchboard(store: Store, settings: LiveSettings, tools: Tools) -> Switchboard:
+    return Switchboard(
+        Outside(
+            ledger=StoredLedger(store),
+            clock=tools.clock,
+            stopwatch=tools.stopwatch,
+            new_id=tools.new_id,
+            environment=settings.deployment.environment,
+            offline=settings.now.offline,
+        )
+    )
+
+
+async def _begin(stack: AsyncExitStack, app: App) -> None:
+    """Write down that this process lives, and tell of those that died and of the new shape."""
+    now = app.tools.clock()
+    run = Run(
+        id=app.tools.new_id(),
+        door=app.door,
+        version=__version__,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        started_at=now,
+    )
+    async with app.store.transaction() as transaction:
+        for crashed in await begin(transaction, run):
+            await app.outbox.emit(
+                transaction,
+                "process_crashed",
+                space=MAIN_SPACE,
+                subject=f"run:{crashed.id}",
+                payload={"run": str(crashed.id)},
+            )
+        if app.applied:
+            await app.outbox.emit(
+                transaction,
+                "schema_migrated",
+                space=MAIN_SPACE,
+                subject="schema",
+                payload={
+                    "from": None if app.applied[0].startswith("0001") else app.applied[0],
+                    "to": app.applied[-1],
+                },
+            )
+
+    async def ended() -> None:
+        await end(app.store, run.id, at=app.tools.clock())
+
+    stack.push_async_callback(ended)
+
+
+async def _keep_true(stack: AsyncExitStack, app: App) -> None:
+    """Follow the changes of other processes and of the settings file."""
+
+    async def reload_settings(_change: Change) -> None:
+        app.settings.apply_rows(await table_rows(app.store))
+
+    app.listener.on_change(SETTINGS_ROOM, reload_settings)
+    app.listener.on_change(KEYS_ROOM, app.keyring.forget)
+    app.listener.on_change(SPACES_ROOM, app.directory.reload)
+    await app.directory.reload()
+    app.background.start(app.listener.run())
+    stack.push_async_callback(app.background.stop)
+
+
+async def _open_providers(stack: AsyncExitStack, app: App) -> None:
+    chosen = app.settings.now.embedding
+    supplies = Supplies(
+        offline=app.settings.now.offline,
+        base_url=chosen.base_url,
+        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
+        batch=chosen.batch,
+        timeout_s=chosen.timeout_s,
+        models=app.home / "models",
+    )
+    app.embedder = await open_or_go_without(chosen.model, supplies)
+    stack.push_async_callback(app.embedder.close)

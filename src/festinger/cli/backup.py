@@ -1,0 +1,85 @@
+"""`festinger backup` and `festinger restore`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from festinger.app.housekeeping import tell_of_backup
+from festinger.app.wiring import every_migration, forget_again, home_of, open_database
+from festinger.cli.command import command
+from festinger.cli.desk import Desk
+from festinger.ids import MAIN_SPACE
+from festinger.store.backup import backup as make_backup
+from festinger.store.forgotten import open_ledger
+from festinger.store.forgotten import read as read_ledger
+from festinger.store.home import Layout
+from festinger.store.manifest import beside, read
+from festinger.store.restore import restore as bring_back
+
+
+def register(app: typer.Typer) -> None:
+    command(app)(backup)
+    command(app)(restore)
+
+
+async def backup(
+    desk: Desk, file: Annotated[Path, typer.Argument(help="Where to write it; must not exist.")]
+) -> None:
+    """Save everything to a file, while Festinger runs.
+
+    Example: festinger backup monday.dump
+    """
+    async with desk.app() as app:
+        desk.say("Saving …")
+        manifest = await make_backup(app.url, file, clock=app.tools.clock)
+        await tell_of_backup(app, file)
+        key_file = Path(app.settings.now.secrets.key_file).expanduser()
+    desk.show(
+        {"file": str(file), "bytes": manifest.bytes, "sha256": manifest.sha256, "rows": manifest.rows},
+        text=f"{file}: {manifest.rows} rows, {manifest.bytes} bytes, manifest {beside(file).name}",
+    )
+    desk.say(f"The master key is not in it. Keep a copy of {key_file} elsewhere.")
+
+
+async def restore(
+    desk: Desk,
+    file: Annotated[Path, typer.Argument(help="A backup; its manifest must lie beside it.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace what is there, after a backup of it.")
+    ] = False,
+) -> None:
+    """Bring a backup back. What people had forgotten since stays forgotten.
+
+    Example: festinger restore monday.dump --replace
+    """
+    manifest = read(file)
+    if replace:
+        desk.confirm("replace", f"All that is stored now is replaced by {file} ({manifest.rows} rows).")
+    settings = desk.settings()
+    home = Layout(home=home_of(settings))
+    async with open_database(settings, progress=desk.say) as url:
+        desk.say("Restoring …")
+        done = await bring_back(
+            file,
+            url,
+            replace=replace,
+            migrations=every_migration(),
+            forgotten=read_ledger(open_ledger(home.forgotten)),
+            apply=forget_again,
+            backups=home.backups,
+        )
+    async with desk.app() as app, app.store.transaction() as transaction:
+        payload = {"file": file.name, "forgotten_again": done.forgotten_again}
+        await app.outbox.emit(transaction, "restored", space=MAIN_SPACE, subject="store", payload=payload)
+    if done.before:
+        desk.say(f"What was there before is in {done.before}.")
+    desk.show(
+        {
+            "file": str(file),
+            "rows": manifest.rows,
+            "migrated": done.migrated,
+            "forgotten_again": done.forgotten_again,
+        },
+        text=f"Restored {manifest.rows} rows from {file}.",
+    )

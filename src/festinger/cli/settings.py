@@ -1,0 +1,96 @@
+"""`festinger settings`: see, change and reset settings."""
+
+from typing import Annotated, Any
+
+import typer
+
+from festinger.app.tuning import change_setting, reset_setting
+from festinger.cli.command import command
+from festinger.cli.desk import Desk
+from festinger.ids import EVERY_SPACE, SpaceId
+from festinger.settings.loaded import Setting
+
+Key = Annotated[str, typer.Argument(help="Name of the setting; a bare name where it is unique.")]
+ForSpace = Annotated[bool, typer.Option("--only-this-space", help="For the space of `--space` alone.")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="See, change and reset settings.", no_args_is_help=True)
+    app.add_typer(group, name="settings")
+    command(group, "list")(list_settings)
+    command(group, "get")(show_setting)
+    command(group, "set")(set_setting)
+    command(group, "reset")(unset_setting)
+
+
+async def list_settings(desk: Desk) -> None:
+    """Every setting with its value, source and meaning.
+
+    Example: festinger settings list
+    """
+    async with desk.app() as app:
+        found = app.settings.loaded(SpaceId(desk.space)).settings()
+        problem = app.settings.problem
+    table = desk.table(("key", "value", "source", "meaning"), (_row(setting) for setting in found))
+    desk.show([_record(setting) for setting in found], table=table)
+    if problem:
+        desk.say(f"Not in force: {problem.message}")
+
+
+async def show_setting(desk: Desk, key: Key) -> None:
+    """One setting.
+
+    Example: festinger settings get proxy.upstream
+    """
+    async with desk.app() as app:
+        setting = app.settings.loaded(SpaceId(desk.space)).setting(key)
+    desk.show(_record(setting), text=setting.value)
+
+
+async def set_setting(
+    desk: Desk, key: Key, value: Annotated[str, typer.Argument(help="New value.")], only: ForSpace = False
+) -> None:
+    """Change a setting, in force at once in every process.
+
+    Example: festinger settings set proxy.upstream http://127.0.0.1:8080
+    """
+    async with desk.app() as app:
+        before, after = await change_setting(app, key, value, by="cli", space=_space(desk, only))
+    desk.show(
+        {"before": _record(before), "after": _record(after)},
+        text=f"{after.key.name}: {before.value or '(empty)'} -> {value}{_restart(after)}",
+    )
+
+
+async def unset_setting(desk: Desk, key: Key, only: ForSpace = False) -> None:
+    """Take a changed setting back to what file, environment or default say.
+
+    Example: festinger settings reset proxy.upstream
+    """
+    async with desk.app() as app:
+        after = await reset_setting(app, key, by="cli", space=_space(desk, only))
+    desk.show(_record(after), text=f"{after.key.name}: {after.value or '(empty)'} ({after.source})")
+
+
+def _space(desk: Desk, only: bool) -> SpaceId:
+    return SpaceId(desk.space) if only else EVERY_SPACE
+
+
+def _restart(setting: Setting) -> str:
+    return " (in force after a restart)" if setting.key.restart else ""
+
+
+def _row(setting: Setting) -> tuple[str, str, str, str]:
+    return setting.key.name, setting.value, str(setting.source), setting.key.meaning
+
+
+def _record(setting: Setting) -> dict[str, Any]:
+    return {
+        "key": setting.key.name,
+        "value": setting.value,
+        "default": setting.default,
+        "source": str(setting.source),
+        "pinned": setting.pinned,
+        "restart": setting.key.restart,
+        "meaning": setting.key.meaning,
+    }

@@ -1,0 +1,88 @@
+"""How is the database?
+
+Checks as data: does it answer and is it fit, do its clock and ours agree, how did the last process end, how old
+is the last backup. Making any of it well again is what the remedies say, not what is done here.
+"""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from festinger.clock import iso
+from festinger.errors import StoreDown
+from festinger.seeing.checks import Check, fail, ok, warn
+from festinger.settings.tree import StoreSettings
+from festinger.store.backup import AUTOMATIC
+from festinger.store.home import Layout
+from festinger.store.manifest import SUFFIX
+from festinger.store.pool import Store
+from festinger.store.queries import queries_of
+from festinger.store.runs import latest_crash
+
+Q = queries_of("festinger.store")
+
+CLOCK_SLACK = timedelta(seconds=5)
+RECENT = timedelta(days=7)
+
+
+async def check_store(store: Store, settings: StoreSettings, *, home: Path, now: datetime) -> list[Check]:
+    """Every check of the store. When the database does not answer, only that is told."""
+    try:
+        answers = await _answers(store, now)
+        crash = await _crash(store, now)
+    except StoreDown as error:
+        return [fail("store", error.message, error.hint)]
+    return [*answers, _pool(store), crash, check_backups(settings, home, now=now)]
+
+
+async def _answers(store: Store, now: datetime) -> list[Check]:
+    row = await store.one(Q["look_at_server"])
+    server = ok(
+        "store",
+        f"PostgreSQL {row['postgres']} with pgvector {row['pgvector']}, {row['migrations']} migrations.",
+        schema=row["schema"],
+    )
+    return [server, _clock(abs(row["now"] - now))]
+
+
+def _clock(apart: timedelta) -> Check:
+    seconds = round(apart.total_seconds(), 1)
+    if apart > CLOCK_SLACK:
+        return warn(
+            "clock", f"The clocks of this machine and of the database are {seconds} s apart.",
+            "Set both by the same time server.", seconds=seconds,
+        )  # fmt: skip
+    return ok("clock", "The clocks of this machine and of the database agree.", seconds=seconds)
+
+
+def _pool(store: Store) -> Check:
+    stats = store.pool.get_stats()
+    waiting = stats.get("requests_waiting", 0)
+    if waiting:
+        return warn("pool", f"{waiting} callers wait for a connection.", "Raise `store.pool_max`.", **stats)
+    return ok("pool", f"{stats.get('pool_size', 0)} of at most {store.pool.max_size} connections are open.", **stats)
+
+
+async def _crash(store: Store, now: datetime) -> Check:
+    crashed = await latest_crash(store, since=now - RECENT)
+    if crashed is None:
+        return ok("last_stop", "No process has crashed in the last 7 days.")
+    return warn(
+        "last_stop",
+        f"`{crashed.door}` of {iso(crashed.started_at)} (pid {crashed.pid}) ended without a word.",
+        "Look for what ended it: the system's log, memory, a kill. Nothing that was acknowledged is lost.",
+        run=str(crashed.id),
+    )
+
+
+def check_backups(settings: StoreSettings, home: Path, *, now: datetime) -> Check:
+    """Whether automatic backups, if wanted, are being made."""
+    if not settings.backup_schedule:
+        return ok("backup", "No automatic backups are wanted (`store.backup_schedule` is empty).")
+    made = [path for path in Layout(home=home).backups.glob(f"{AUTOMATIC}*{SUFFIX}")]
+    if not made:
+        return warn("backup", "No automatic backup was made yet.", "Run `festinger jobs run backup`.")
+    age = now.timestamp() - max(path.stat().st_mtime for path in made)
+    days = round(age / 86_400, 1)
+    if age > RECENT.total_seconds():
+        return warn("backup", f"The last automatic backup is {days} days old.", "Run `festinger jobs run backup`.", days=days)
+    return ok("backup", f"The last automatic backup is {days} days old.", days=days)
