@@ -47,7 +47,7 @@ def command_line() -> Any | None:
     from typer.main import get_command
 
     main = _module("festinger.cli.main")
-    return get_command(main.app) if main else None
+    return get_command(main.command_line()) if main else None
 
 
 def commands() -> list[Command]:
