@@ -2,7 +2,7 @@
 
     python benchmarks/embedders.py DATA onnx:all-minilm-l6-v2 [--kinds]
 
-DATA holds the folders `locomo`, `beam100k`, `parade` and `msrp` in the plain shapes of the scorecard. One model
+DATA holds the folders `locomo`, `beam100k`, `parade`, `msrp` and `sick` in the plain shapes of the scorecard. One model
 a run, because memory is that of the process. Retrieval is plain cosine: the share of the gold turns among the
 first ten, per group and in all. Thresholds are read from `calibration` files only. Prints one JSON document.
 """
@@ -95,6 +95,14 @@ async def thresholds(embedder: Embedder, folder: Path) -> dict[str, Any]:
     }
 
 
+async def opposing(embedder: Embedder, folder: Path) -> dict[str, Any]:
+    """The largest cosine that at least 95 % of the contradicting pairs reach."""
+    pairs = [row for row in rows(folder, "calibration") if row["label"] == "contradicts"]
+    measured = await measure(embedder, [Pair(a=row["a"], b=row["b"], same=False) for row in pairs])
+    cosines = sorted(pair.cosine for pair in measured)
+    return {"pairs": len(cosines), "kept_95": cosines[int(len(cosines) * 0.05)]}
+
+
 def resident_mb() -> dict[str, float]:
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return {name: int(status[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM")}
@@ -126,6 +134,7 @@ async def report(data: Path, choice: str, *, kinds: bool) -> dict[str, Any]:
     }
     if not kinds:
         result["thresholds"] = {name: await thresholds(embedder, data / name) for name in ("parade", "msrp")}
+        result["opposing"] = await opposing(embedder, data / "sick")
     await embedder.close()
     return result
 

@@ -86,6 +86,15 @@ def test_every_model_has_its_licence_and_source_and_its_notice_lies_beside_it(bu
     assert any(bundle.source in notice.read_text() for notice in notices)
 
 
+@pytest.mark.requirement("F-104")
+@pytest.mark.parametrize("bundle", BUNDLES)
+def test_the_docs_give_source_licence_wheel_and_every_sum(bundle: Bundle):
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "models.md").read_text()
+
+    assert f"From {bundle.source}, licence {bundle.licence}, in `{bundle.requirement}`" in page
+    assert [file for file, sum_ in bundle.files.items() if f"| `{file}` | `{sum_}` |" not in page] == []
+
+
 def test_the_packages_around_the_weights_are_never_imported():
     for bundle in (*EMBEDDERS.values(), *RERANKERS.values()):
         checked_folder(bundle)
