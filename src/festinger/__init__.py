@@ -1,3 +1,40 @@
-"""One memory for LLM agents that keeps itself true."""
+"""One memory for LLM agents that keeps itself true.
+
+    import festinger
+
+    async with festinger.open() as memory:
+        ...
+
+The names below are the whole public door; they are loaded when first used, so that importing the package
+opens, reads and configures nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from festinger.app.memory import Memory as Memory
+    from festinger.app.memory import open as open  # noqa: A004 - the public name is `festinger.open`
+    from festinger.errors import FestingerError as FestingerError
+    from festinger.events.event import Event as Event
+    from festinger.ids import Origin as Origin
+    from festinger.settings.tree import Settings as Settings
 
 __version__ = "0.1.0"
+
+__all__ = ["Event", "FestingerError", "Memory", "Origin", "Settings", "__version__", "open"]
+
+_HOMES = {
+    "Event": "festinger.events.event",
+    "FestingerError": "festinger.errors",
+    "Memory": "festinger.app.memory",
+    "Origin": "festinger.ids",
+    "Settings": "festinger.settings.tree",
+    "open": "festinger.app.memory",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module `festinger` has no attribute `{name}`")
+    return getattr(import_module(_HOMES[name]), name)

@@ -13,7 +13,9 @@ async def issue_key(
     app: App, name: str, *, role: Role, space: SpaceId, agent: str | None, by: str
 ) -> tuple[ApiKey, str]:
     """A new key and its secret. `space` is a name, or `*` for all spaces."""
-    owner = EVERY_SPACE if space == EVERY_SPACE else (await find_space(app.store, space)).id
+    # An administrator runs the whole house: such a key cannot belong to one space.
+    whole = space == EVERY_SPACE or role is Role.ADMIN
+    owner = EVERY_SPACE if whole else (await find_space(app.store, space)).id
     secret = new_secret(app.tools.entropy)
     key = ApiKey(
         space=owner,

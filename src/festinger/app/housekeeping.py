@@ -13,7 +13,7 @@ from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.store.backup import automatic_backup
 from festinger.store.home import Layout
-from festinger.store.manifest import beside, read
+from festinger.store.manifest import read
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App
@@ -50,12 +50,12 @@ def register_housekeeping(app: "App") -> None:
 
 
 async def tell_of_backup(app: "App", file: Path) -> None:
-    manifest = read(beside(file))
+    manifest = read(file)
     async with app.store.transaction() as transaction:
         await app.outbox.emit(
             transaction,
             "backup_made",
             space=MAIN_SPACE,
             subject="backup",
-            payload={"file": file.name, "bytes": file.stat().st_size, "sha256": manifest.sha256},
+            payload={"file": file.name, "bytes": manifest.bytes, "sha256": manifest.sha256},
         )

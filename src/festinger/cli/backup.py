@@ -34,7 +34,7 @@ async def backup(
         desk.say("Saving …")
         manifest = await make_backup(app.url, file, clock=app.tools.clock)
         await tell_of_backup(app, file)
-        key_file = Path(app.settings.now.secrets.key_file).expanduser()
+        key_file = app.settings.now.secrets.key_file
     desk.show(
         {"file": str(file), "bytes": manifest.bytes, "sha256": manifest.sha256, "rows": manifest.rows},
         text=f"{file}: {manifest.rows} rows, {manifest.bytes} bytes, manifest {beside(file).name}",

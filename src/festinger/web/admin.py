@@ -13,12 +13,20 @@ from starlette.routing import Route as StarletteRoute
 
 from festinger.app.keeper import Keeper
 from festinger.errors import FestingerError, NotFound
-from festinger.web import health, pages, start
+from festinger.web import administration, happenings, health, pages, start, tuning, work
 from festinger.web.access import admit
 from festinger.web.pages import SECURITY_HEADERS
 from festinger.web.route import Call, Route, answer
 
-ROUTES: tuple[Route, ...] = (*start.ROUTES, *pages.ROUTES, *health.ROUTES)
+ROUTES: tuple[Route, ...] = (
+    *start.ROUTES,
+    *pages.ROUTES,
+    *health.ROUTES,
+    *work.ROUTES,
+    *happenings.ROUTES,
+    *tuning.ROUTES,
+    *administration.ROUTES,
+)
 
 
 def admin(keeper: Keeper, routes: Iterable[Route] = ROUTES) -> Starlette:

@@ -7,6 +7,7 @@ from these, and serves the pages, the API and their tests alike.
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from uuid import UUID
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -14,7 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from festinger.app.keeper import Keeper
-from festinger.errors import BadInput, TooLarge
+from festinger.app.wiring import App
+from festinger.errors import BadInput, NotFound, TooLarge
+from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId, read_id
 from festinger.store.keys import ApiKey
 from festinger.web.access import Scope
 
@@ -30,6 +33,28 @@ class Call:
     request: Request
     keeper: Keeper
     key: ApiKey | None
+
+    @property
+    def app(self) -> App:
+        """Everything below the doors; `StoreDown` while it is not open."""
+        return self.keeper.need()
+
+    @property
+    def id(self) -> UUID:
+        """The id in the path."""
+        return read_id(self.request.path_params["id"])
+
+    @property
+    def space(self) -> SpaceId:
+        """The space that the caller names, if the key reaches there; a foreign one looks like none."""
+        named = self.request.query_params.get("space")
+        own = self.key.space if self.key and self.key.space != EVERY_SPACE else None
+        if named is None:
+            return own or MAIN_SPACE
+        found = self.keeper.known_space(named)
+        if found is None or own not in (None, found):
+            raise NotFound(f"There is no space `{named[:80]}`.")
+        return found
 
     @property
     def by(self) -> str:

@@ -1,0 +1,87 @@
+"""Events over HTTP: what happened, and a live feed of what happens."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+
+import orjson
+from starlette.responses import Response, StreamingResponse
+
+from festinger.app.feed import follow_events
+from festinger.events.event import Event
+from festinger.events.feed import Gap, history
+from festinger.ids import EventId, read_id
+from festinger.web.access import Scope
+from festinger.web.listing import cursor_of, limit_of, page_of
+from festinger.web.route import Call, Route, answer
+
+KEEP_ALIVE_SECONDS = 15.0
+"""A comment line this often keeps proxies and readers from taking silence for an end."""
+
+
+async def events(call: Call) -> Response:
+    asked, limit = call.request.query_params, limit_of(call.request)
+    found = await history(
+        call.app.store,
+        space=call.space,
+        trace=asked.get("trace"),
+        subject=asked.get("subject"),
+        names=asked.getlist("name"),
+        before=cursor_of(call.request),
+        limit=limit,
+    )
+    last = found[-1].seq if found else None
+    return answer(page_of([asdict(event) for event in found], limit=limit, last=last))
+
+
+async def stream(call: Call) -> Response:
+    """Server-sent events from the last one that the reader has, or from now."""
+    last = call.request.headers.get("last-event-id") or call.request.query_params.get("after")
+    after = EventId(read_id(last)) if last else None
+    names = call.request.query_params.getlist("name")
+    news = follow_events(call.app, space=call.space, names=names, after=after)
+    return StreamingResponse(_spoken(news), media_type="text/event-stream")
+
+
+async def _spoken(news: AsyncIterator[Event | Gap]) -> AsyncIterator[bytes]:
+    """The feed as lines of the wire; a comment when nothing happens for a while."""
+    coming = asyncio.ensure_future(anext(news))
+    try:
+        while True:
+            done, _ = await asyncio.wait({coming}, timeout=KEEP_ALIVE_SECONDS)
+            if not done:
+                yield b": still here\n\n"
+                continue
+            try:
+                happened = coming.result()
+            except StopAsyncIteration:
+                return
+            yield _line(happened)
+            coming = asyncio.ensure_future(anext(news))
+    finally:
+        coming.cancel()
+
+
+def _line(happened: Event | Gap) -> bytes:
+    if isinstance(happened, Gap):
+        return b"event: gap\ndata: " + orjson.dumps({"after": str(happened.after)}) + b"\n\n"
+    data = orjson.dumps(asdict(happened), default=str)
+    return b"id: %s\nevent: %s\ndata: %s\n\n" % (str(happened.id).encode(), happened.name.encode(), data)
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/admin/api/events",
+        scope=Scope.READ,
+        endpoint=events,
+        summary="What happened, the newest first.",
+    ),
+    Route(
+        method="GET",
+        path="/admin/api/events/stream",
+        scope=Scope.READ,
+        endpoint=stream,
+        summary="What happens, live.",
+    ),
+)

@@ -1,0 +1,39 @@
+"""How does a list come in pages?
+
+`?limit=` and `?cursor=` in, `{items, next}` out. A cursor is opaque to the caller: here it is simply the last
+item's number or id as text.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.requests import Request
+
+from festinger.errors import BadInput
+
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 200
+
+
+def limit_of(request: Request) -> int:
+    return _whole(request, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
+
+
+def cursor_of(request: Request) -> int | None:
+    """Where the page begins; `after` is taken as the same."""
+    name = "cursor" if "cursor" in request.query_params else "after"
+    return _whole(request, name, default=0, most=2**63 - 1) or None
+
+
+def page_of(items: Sequence[Any], *, limit: int, last: int | None) -> dict[str, Any]:
+    """A page; `last` is the cursor of its last item."""
+    return {"items": items, "next": str(last) if last is not None and len(items) == limit else None}
+
+
+def _whole(request: Request, name: str, *, default: int, most: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
+        raise BadInput(f"`{name}` must be a whole number from 1 to {most}.")
+    return int(text)
