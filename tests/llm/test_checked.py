@@ -84,8 +84,11 @@ async def test_a_shape_whose_verdict_comes_before_its_reasons_is_refused() -> No
         verdict: str
         reasoning: str
 
+    model, script = scripted_model(GOOD)
+
     with pytest.raises(TypeError, match="first field of `Hasty`"):
-        reasons_first(Hasty)  # type: ignore[arg-type]
+        await model.answer(QUESTION, Hasty)  # type: ignore[type-var]
+    assert script.asked == []
     reasons_first(Verdict)
     assert next(iter(Shape.model_fields)) == "reasoning"
 

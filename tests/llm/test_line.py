@@ -230,6 +230,7 @@ async def test_the_days_money_stops_calls_of_every_purpose_until_the_day_has_pas
         await Checked(bench.line(script, purpose=purpose, terms=terms)).answer(QUESTION, Verdict)
 
     await spend(Purpose.JUDGE)
+    bench.hands.seconds = 24 * 3600 - 1
     for purpose in Purpose:
         with pytest.raises(Overloaded, match="USD"):
             await spend(purpose)
