@@ -86,6 +86,13 @@ async def test_anything_else_finds_no_key(store: Store, shown: str) -> None:
     assert await find_key(store, shown) is None
 
 
+@pytest.mark.parametrize("shown", ["sk-123", "fst_short", "x" * LENGTH])
+async def test_what_cannot_be_ours_is_not_even_looked_up(store: Store, shown: str) -> None:
+    await store.pool.close()
+
+    assert await find_key(store, shown) is None
+
+
 def test_only_what_has_the_prefix_is_taken_for_ours() -> None:
     assert is_ours(SECRET)
     assert not is_ours("sk-123")

@@ -1,7 +1,10 @@
+import asyncio
 from itertools import islice, pairwise
 
+import psycopg
 import pytest
 from psycopg import OperationalError
+from psycopg.types import TypeInfo
 
 from festinger.settings.tree import StoreSettings
 from festinger.store.line import FIRST_PAUSE, LONGEST_PAUSE, Line, pauses
@@ -34,3 +37,20 @@ async def test_a_line_that_was_hung_up_tries_no_more() -> None:
 
     with pytest.raises(OperationalError):
         await line.redial()
+
+
+async def test_a_connection_that_could_not_be_configured_is_closed(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    async def interrupted(connection: psycopg.AsyncConnection[object], _name: str) -> None:
+        made.append(connection)
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(TypeInfo, "fetch", interrupted)
+
+    with pytest.raises(asyncio.CancelledError):
+        await Line(database_url, StoreSettings(), door="test").dial()
+
+    assert [connection.closed for connection in made] == [True]

@@ -7,6 +7,7 @@ what, and for how long, is the pool's matter.
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from typing import Any, Self
 
 import psycopg
@@ -109,12 +110,15 @@ class Line:
         }
 
     async def _configure(self, connection: Connection) -> None:
-        if not self.pooler:
-            await connection.execute(Q["configure_connection"].sql, {**self.limits, "local": False})
-        # A database before its first migration has no vectors yet.
-        if halfvec := await TypeInfo.fetch(connection, "halfvec"):
-            register_halfvec_info(connection, halfvec)
-        await connection.commit()
+        async with AsyncExitStack() as on_failure:
+            on_failure.push_async_callback(connection.close)
+            if not self.pooler:
+                await connection.execute(Q["configure_connection"].sql, {**self.limits, "local": False})
+            # A database before its first migration has no vectors yet.
+            if halfvec := await TypeInfo.fetch(connection, "halfvec"):
+                register_halfvec_info(connection, halfvec)
+            await connection.commit()
+            on_failure.pop_all()
 
 
 class Redialled(psycopg.AsyncConnection[DictRow]):
