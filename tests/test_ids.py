@@ -156,7 +156,7 @@ def test_origins_are_those_of_the_design_and_trust_falls_in_their_order():
 @given(st.lists(st.sampled_from(Origin)))
 def test_what_is_derived_has_the_lowest_trust_of_its_texts(origins: list[Origin]):
     derived = least_trusted(origins)
-    texts = [origin for origin in origins if origin is not Origin.JOB]
+    texts: list[Origin] = [origin for origin in origins if origin is not Origin.JOB]
 
     assert derived in (texts or [Origin.JOB])
     assert all(TRUST_ORDER.index(derived) >= TRUST_ORDER.index(origin) for origin in texts)

@@ -22,7 +22,6 @@ and with it every key of its table must be in the tree."""
 KEYS_TO_COME = {
     "auth.login_link_minutes", "auth.session_hours", "auth.writes_per_second",
     "bench.bootstrap", "bench.data", "bench.peer_timeout_s",
-    "events.audit_days",
     "proxy.capture", "proxy.capture_thinking", "proxy.edit_max_bytes", "proxy.inject_cloud_models",
     "proxy.inject_into_tool_messages", "proxy.injection_position", "proxy.label", "proxy.log_text",
     "proxy.loop.breaker", "proxy.loop.breaker_seconds", "proxy.loop.collapse_cut_text", "proxy.loop.enabled",

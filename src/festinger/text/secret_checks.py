@@ -21,7 +21,7 @@ _IDENTIFIER = re.compile(rb"[A-Za-z_$@][\w$]*(?:(?:\.|::|->)[A-Za-z_]\w*)*")
 _SUBSCRIPT = re.compile(rb"[A-Za-z_]\w*(?:\.\w+)*\[")
 _TYPE_NAME = re.compile(rb"(?:[A-Z][a-z]+){2,}")
 _PLACEHOLDER = re.compile(
-    rb"(?i)(?:[x*._#-]+|<.*|\$[\w{(].*|%[\w(].*|\{.*|\[.*|(?:your|my|the|some|test|dummy|fake|example|sample)[-_ ].*"
+    rb"(?i)(?:[x*._#-]+|<.*|\$[\w{(].*|%[\w(].*|\{.*|\[[a-z ]*\]?|(?:your|my|the|some|test|dummy|fake|example|sample)[-_ ].*"
     rb"|example\w*|placeholder|change[-_ ]?me|redacted|none|null|nil|true|false|undefined|empty|todo|tbd|n/?a)"
 )
 _PROSE = frozenset(
