@@ -8,7 +8,7 @@ from tests.jobs.desk import drain, drain_all, make_jobs, rows
 from festinger.errors import AlreadyRunning, BadInput, FestingerError, NotFound, Refused
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
-from festinger.store.pool import Store
+from festinger.store.pool import Store, in_transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.jobs")
@@ -200,3 +200,21 @@ async def test_only_a_periodic_job_is_started_by_hand(store: Store):
 
     with pytest.raises(Refused, match="not periodic"):
         await jobs.run_now("embed")
+
+
+@pytest.mark.requirement("X-53")
+async def test_a_deed_runs_outside_any_transaction_and_can_tell_when_it_is_inside_one(store: Store):
+    jobs = make_jobs(store)
+    seen: list[bool] = []
+
+    async def judge(_run: Run) -> None:
+        seen.append(in_transaction())
+        async with store.transaction():
+            seen.append(in_transaction())
+        seen.append(in_transaction())
+
+    jobs.register("judge", judge)
+    await jobs.defer(None, "judge")
+    await drain(jobs)
+
+    assert seen == [False, True, False]

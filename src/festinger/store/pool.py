@@ -6,8 +6,9 @@ one has none. How a connection is made, and made again, is the line's matter.
 """
 
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import psycopg
@@ -32,6 +33,23 @@ LIFETIME_SECONDS = 30 * 60
 """A connection is replaced after this, so that a server that moved or was given new rights is met anew."""
 GRACE_SECONDS = 1.0
 """What a server gets beyond its own limit to say that it stopped; then it counts as frozen."""
+
+_INSIDE: ContextVar[bool] = ContextVar("festinger_in_transaction", default=False)
+
+
+def in_transaction() -> bool:
+    """Whether the caller stands inside a transaction. Who calls a model asks first: it may not hold one open."""
+    return _INSIDE.get()
+
+
+@contextmanager
+def _inside() -> Iterator[None]:
+    outer = _INSIDE.get()
+    _INSIDE.set(True)
+    try:
+        yield
+    finally:
+        _INSIDE.set(outer)
 
 
 class Transaction:
@@ -114,7 +132,8 @@ class Store:
                     await transaction.run(Q["configure_connection"], **self._line.limits, local=True)
                 if hot or patient:
                     await transaction.run(Q["limit_statement"], timeout="0" if patient else f"{limit}ms")
-                yield transaction
+                with _inside():
+                    yield transaction
 
     async def all(self, query: Query, *, hot: bool = False, **parameters: Any) -> list[DictRow]:
         async with self.transaction(hot=hot) as transaction:
