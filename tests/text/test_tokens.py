@@ -8,7 +8,7 @@ from festinger.text.tokens import count_tokens
 
 TOLERANCE = 0.2
 
-# Each text with what two real tokenizers count in it: OpenAI's `cl100k_base` (as tiktoken encodes it) and the
+# These ten were among the texts that the prices were fitted to. Each text with what two real tokenizers count in it: OpenAI's `cl100k_base` (as tiktoken encodes it) and the
 # tokenizer that Anthropic published for Claude 2 (by the `tokenizers` library, without special tokens).
 KNOWN = {
     "english prose": (
@@ -64,6 +64,57 @@ KNOWN = {
 def test_the_estimate_is_within_a_fifth_of_real_tokenizers(text: str, cl100k: int, claude: int):
     for real in (cl100k, claude):
         assert abs(count_tokens(text) - real) <= TOLERANCE * real
+
+
+# Written after the prices were fixed, with the counts of `cl100k_base`.
+UNSEEN = {
+    "prose": (
+        "My grandmother kept bees behind the church for forty years. She never wore gloves, and she talked to the hives each evening as if they were neighbours who had come round for a chat about the weather.",
+        41,
+    ),
+    "typescript": (
+        "export async function fetchUser(id: number): Promise<User | null> {\n  const res = await fetch(`/api/users/${id}`);\n  if (!res.ok) {\n    return null;\n  }\n  return (await res.json()) as User;\n}\n",
+        51,
+    ),
+    "json": (
+        '{"order": {"number": "A-1093", "items": [{"sku": "kettle", "qty": 2, "price": 34.9}, {"sku": "lamp", "qty": 1, "price": 12}], "paid": false, "notes": ""}}',
+        64,
+    ),
+    "german": (
+        "Im vergangenen Jahr wurden deutlich mehr Wohnungen gebaut als erwartet, trotzdem bleiben die Mieten in den großen Städten hoch. Fachleute führen das auf gestiegene Zinsen zurück.",
+        47,
+    ),
+    "yaml": (
+        'services:\n  web:\n    image: nginx:1.27\n    ports:\n      - "8080:80"\n    restart: unless-stopped\n',
+        32,
+    ),
+    "shell": ('for f in *.log; do gzip -9 "$f" && mv "$f.gz" /var/backups/; done | tee -a out.txt', 32),
+    "chinese": ("图书馆从下个月开始延长开放时间，读者可以在晚上十点之前借书和还书，周末也不例外。", 42),
+    "italian": (
+        "Il treno per la montagna parte ogni mattina alle sette e mezza dalla stazione vecchia, vicino al mercato coperto.",
+        31,
+    ),
+    "polish": (
+        "Wczoraj wieczorem długo rozmawialiśmy o podróży nad morze, którą zaplanowaliśmy na początek września.",
+        40,
+    ),
+    "markdown": (
+        "### Changes\n\n- **Fixed** the `--quiet` flag\n- Added `export` (see #42)\n- Removed *old* aliases\n\n```sh\nmake test\n```\n",
+        39,
+    ),
+    "emoji": ("On my way 🚗💨 be there in 10 ✅ bring snacks 🍿🥤", 23),
+    "numbers": ("12.5 kg, 3 x 40 = 120, 07:15, 1999, 88%, 4,250.00, 2^16", 37),
+}
+
+FURTHER_OFF = {"italian": 0.3}
+"""A language of Latin letters that writes few accents looks like English and is counted too low."""
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_the_estimate_holds_for_texts_that_it_was_not_fitted_to(name: str):
+    text, real = UNSEEN[name]
+
+    assert abs(count_tokens(text) - real) <= FURTHER_OFF.get(name, TOLERANCE) * real
 
 
 @pytest.mark.parametrize("text", ["", " ", "x"])

@@ -2,9 +2,10 @@
 
 An estimate from the shape of the text alone, made for budgets, where a fifth more or less does no harm. It
 is checked against the counts of real tokenizers (`cl100k_base` mostly: newer ones split fewer words of other
-scripts than Latin, so there it errs upwards). It needs no model file, and it stands on the request path: a text
+scripts than Latin, so there it errs upwards; languages of Latin letters with few accents it counts as English,
+up to a third too low). It needs no model file, and it stands on the request path: a text
 is mapped to bytes that name the class of each character, and the pieces are counted by plain byte searches,
-which is ten times faster than matching them. Which model will read the text is not known here.
+which is several times faster than matching them. Which model will read the text is not known here.
 """
 
 import math
