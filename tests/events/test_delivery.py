@@ -93,8 +93,8 @@ async def test_a_poison_event_stops_neither_others_nor_its_subject_and_a_retry_d
     assert heard_before == [0, 2, 3]
     assert await told(store, "index") == [0, 1, 2, 3]
     assert (dead.subscriber, dead.error) == ("cache", "cannot take this one")
-    assert checks["events_dead"].severity is Severity.FAIL
-    assert "festinger jobs retry" in checks["events_dead"].remedy
+    assert checks["events.dead"].severity is Severity.FAIL
+    assert "festinger jobs retry" in checks["events.dead"].remedy
     assert await told(store, "cache") == [0, 2, 3, 1]
     assert await dead_deliveries(store) == []
 

@@ -23,16 +23,16 @@ async def test_a_subscriber_over_a_minute_behind_warns_with_a_remedy(store: Stor
     await wired.emit()
 
     wired.hands.forward(timedelta(seconds=60))
-    on_the_minute = (await checks(wired))["events_lag"]
+    on_the_minute = (await checks(wired))["events.lag"]
     wired.hands.forward(timedelta(seconds=1))
-    late = (await checks(wired))["events_lag"]
+    late = (await checks(wired))["events.lag"]
     await drain(wired.jobs)
 
     assert on_the_minute.severity is Severity.OK
     assert late.severity is Severity.WARN
     assert "`cache` (61 s)" in late.message
     assert "festinger worker" in late.remedy
-    assert (await checks(wired))["events_lag"].severity is Severity.OK
+    assert (await checks(wired))["events.lag"].severity is Severity.OK
 
 
 async def test_an_outbox_where_nothing_is_wrong_is_well(store: Store):

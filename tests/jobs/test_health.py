@@ -27,14 +27,14 @@ async def test_a_dead_job_fails_by_name_with_a_remedy(store: Store):
     job = await jobs.defer(None, "judge_pairs")
     await drain(jobs)
 
-    dead = (await checks(jobs))["jobs_dead"]
+    dead = (await checks(jobs))["jobs.dead"]
 
     assert dead.severity is Severity.FAIL
     assert "`judge_pairs` (1)" in dead.message
     assert "festinger jobs retry" in dead.remedy
     assert dead.details == {"jobs": [job]}
     await retry_all(store)
-    assert (await checks(jobs))["jobs_dead"].severity is Severity.OK
+    assert (await checks(jobs))["jobs.dead"].severity is Severity.OK
 
 
 @pytest.mark.requirement("X-55")
@@ -44,7 +44,7 @@ async def test_a_job_without_a_living_worker_warns(store: Store):
     await jobs.defer(None, "judge_pairs")
     await run_sql(store, "update procrastinate_jobs set status = 'doing'")
 
-    stalled = (await checks(jobs))["jobs_stalled"]
+    stalled = (await checks(jobs))["jobs.stalled"]
 
     assert stalled.severity is Severity.WARN
     assert "festinger worker" in stalled.remedy
@@ -56,10 +56,10 @@ async def test_a_queue_that_falls_behind_warns(store: Store):
     jobs = make_jobs(store, settings=settings)
     jobs.register("judge_pairs", refuse)
     await jobs.defer(None, "judge_pairs")
-    before = (await checks(jobs))["jobs_behind"]
+    before = (await checks(jobs))["jobs.behind"]
     await jobs.defer(None, "judge_pairs")
 
-    behind = (await checks(jobs))["jobs_behind"]
+    behind = (await checks(jobs))["jobs.behind"]
 
     assert before.severity is Severity.OK
     assert behind.severity is Severity.WARN

@@ -20,11 +20,11 @@ async def check_events(store: Store, *, now: datetime) -> list[Check]:
 async def _lag(store: Store, now: datetime) -> Check:
     behind = [lag for lag in await lags(store, now=now) if lag.age > PATIENCE]
     if not behind:
-        return ok("events_lag", "Every subscriber is up to date.")
+        return ok("events.lag", "Every subscriber is up to date.")
     seconds = {lag.subscriber: int(lag.age.total_seconds()) for lag in behind}
     listed = ", ".join(f"`{name}` ({age} s)" for name, age in seconds.items())
     return warn(
-        "events_lag",
+        "events.lag",
         f"Not told yet of what happened: {listed}.",
         "Check that a worker runs (`festinger serve` or `festinger worker`) and what `festinger jobs` waits for.",
         seconds=seconds,
@@ -34,11 +34,11 @@ async def _lag(store: Store, now: datetime) -> Check:
 async def _dead(store: Store) -> Check:
     dead = await dead_deliveries(store)
     if not dead:
-        return ok("events_dead", "No delivery was given up.")
+        return ok("events.dead", "No delivery was given up.")
     counts = Counter(delivery.subscriber for delivery in dead)
     listed = ", ".join(f"`{name}` ({count})" for name, count in counts.most_common())
     return fail(
-        "events_dead",
+        "events.dead",
         f"Deliveries given up: {listed}. First error: {dead[0].error}",
         "Mend the cause, then `festinger jobs retry --all`; `festinger jobs drop ID --note WHY` lays one aside.",
         deliveries=[

@@ -22,11 +22,11 @@ async def check_jobs(desk: Desk) -> list[Check]:
 async def _dead(desk: Desk) -> Check:
     dead = await list_jobs(desk.store, state=State.DEAD)
     if not dead:
-        return ok("jobs_dead", "No job was given up.")
+        return ok("jobs.dead", "No job was given up.")
     counts = Counter(job.name for job in dead)
     names = ", ".join(f"`{name}` ({count})" for name, count in counts.most_common())
     return fail(
-        "jobs_dead",
+        "jobs.dead",
         f"Given up after all attempts: {names}. Last error: `{dead[0].error}`.",
         "Mend the cause, then `festinger jobs retry ID` (or `--all`); `festinger jobs drop ID --note WHY` "
         "lays one aside.",
@@ -37,9 +37,9 @@ async def _dead(desk: Desk) -> Check:
 async def _stalled(desk: Desk) -> Check:
     row = await desk.store.one(Q["count_stalled"], silent_s=SILENT_SECONDS)
     if not row["jobs"]:
-        return ok("jobs_stalled", "Every running job has a living worker.")
+        return ok("jobs.stalled", "Every running job has a living worker.")
     return warn(
-        "jobs_stalled",
+        "jobs.stalled",
         f"{row['jobs']} running jobs belong to a worker that died.",
         "They go back to the queue when a worker runs: start `festinger serve` or `festinger worker`.",
         jobs=row["jobs"],
@@ -51,9 +51,9 @@ async def _behind(desk: Desk) -> Check:
     minutes = int(found.oldest_learn.total_seconds() // 60)
     details = {"waiting": found.waiting, "oldest_learn_minutes": minutes}
     if not found.behind:
-        return ok("jobs_behind", "The workers keep up.", **details)
+        return ok("jobs.behind", "The workers keep up.", **details)
     return warn(
-        "jobs_behind",
+        "jobs.behind",
         f"{found.waiting} jobs wait, the oldest learning for {minutes} minutes "
         f"(limits: {found.max_waiting} jobs, {int(PATIENCE.total_seconds() // 60)} minutes).",
         "Add workers with `festinger worker`, or raise `jobs.workers`; low-value work pauses until then.",

@@ -11,7 +11,7 @@ from festinger.proxy.upstream import Asking, Upstream, UpstreamFailed, base_for
 from festinger.seeing.checks import Check, ok, warn
 from festinger.settings.tree import ProxySettings
 
-NAME = "proxy upstream"
+NAME = "proxy.upstream"
 PATIENCE_SECONDS = 5.0
 
 

@@ -188,20 +188,20 @@ def check_listening(listener: Listener) -> Check:
     """How changes of other processes reach this one, for `doctor`."""
     match listener.hearing:
         case Hearing.LISTENING:
-            return ok("listen", "Changes of other processes are heard at once.")
+            return ok("store.listen", "Changes of other processes are heard at once.")
         case Hearing.POLLING:
             return warn(
-                "listen",
+                "store.listen",
                 f"Changes of other processes are seen after up to {POLL_SECONDS:g} s, at a query every"
                 f" {POLL_SECONDS:g} s for each process: this database connection hears no notifications.",
                 "Give a URL that goes past the pooler in `store.listen_url`.",
             )
         case _:
             return warn(
-                "listen",
+                "store.listen",
                 f"Changes of other processes are seen after up to {COMPARE_SECONDS:g} s:"
                 " the connection that hears them is being made.",
-                "Look at `store` if this stays.",
+                "Look at `store.server` if this stays.",
             )
 
 
