@@ -33,7 +33,8 @@ STATEMENT = re.compile(
 )
 
 COMPOSERS = {
-    "src/festinger/store/vectors.py": "names of indexes and models in places that take no parameter, quoted"
+    "src/festinger/store/furnish.py": "passwords of roles in a place that takes no parameter, quoted",
+    "src/festinger/store/vectors.py": "names of indexes and models in places that take no parameter, quoted",
 }
 """Modules that put something into a named query, with the reason."""
 

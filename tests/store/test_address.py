@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from festinger.errors import BadSetting
@@ -37,6 +37,7 @@ def test_a_key_value_address_is_read_too() -> None:
     assert shown("host=/run/pg user=ann password=s3cret dbname=notes") == "ann@/run/pg:5432/notes"
 
 
+@example(password="00000%")
 @given(password=st.text(alphabet=st.characters(codec="ascii", categories=["L", "N", "P"]), min_size=6))
 def test_a_password_is_taken_out_of_any_text_in_plain_and_escaped_form(password: str) -> None:
     from urllib.parse import quote

@@ -41,6 +41,8 @@ def without_password(text: str, url: str) -> str:
     password = str(conninfo_to_dict(url).get("password") or "")
     if not password:
         return text
-    for form in (password, quote(password, safe=""), quote(password)):
+    forms = {password, quote(password), quote(password, safe="")}
+    # The longest first: a shorter form may be the beginning of a longer one.
+    for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, HIDDEN)
     return text
