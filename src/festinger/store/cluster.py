@@ -1,8 +1,8 @@
 """How does a new cluster come to be?
 
-It grows in a folder beside its place and is moved there when it is whole: initialised with checksums, with
-its roles, its database, its extension and its settings. Whoever dies in between leaves nothing that could be
-taken for a cluster. Starting and upgrading it are other modules' matter.
+It grows in a folder beside its place and is moved there when it is whole: initialised with checksums, with its
+settings and a superuser who can log in. Whoever dies in between leaves nothing that could be taken for a
+cluster. Starting, furnishing and upgrading it are other modules' matter.
 """
 
 import os
@@ -31,9 +31,7 @@ async def grow(layout: Layout, binaries: Binaries, *, account: Account, password
     """A new, empty cluster in its place."""
     with usable(layout.home):
         await initialise(layout.growing, binaries, account=account)
-        await _single_user(
-            layout.growing, binaries, account=account, script="bootstrap.sql", password=password
-        )
+        await admit(layout.growing, binaries, account=account, password=password)
         layout.growing.rename(layout.data)
         sync_folder(layout.home)
 
@@ -59,24 +57,14 @@ def configure(data: Path, *, account: Account) -> None:
     write_for(account, data / CONFIGURATION, _shipped("embedded.conf"))
 
 
-async def adopt(layout: Layout, binaries: Binaries, *, account: Account, password: str) -> None:
-    """Give a cluster that came from elsewhere the password of this config directory. It must not be running.
+async def admit(data: Path, binaries: Binaries, *, account: Account, password: str) -> None:
+    """Let the superuser of a cluster that is not running log in with this password.
 
-    Whoever owns the files owns the cluster, so this opens no door that was closed.
+    Whoever owns the files owns the cluster, so this opens no door that was closed. Nothing may be made this way:
+    what is made without a running server gets numbers that the next major version uses itself.
     """
-    await _single_user(layout.data, binaries, account=account, script="passwords.sql", password=password)
-
-
-async def open_for_upgrade(data: Path, binaries: Binaries, *, account: Account, password: str) -> None:
-    """Let the superuser of a fresh cluster log in, which is all that `pg_upgrade` allows to be in it."""
-    await _single_user(data, binaries, account=account, script="superuser.sql", password=password)
-
-
-async def _single_user(
-    data: Path, binaries: Binaries, *, account: Account, script: str, password: str
-) -> None:
     command: Command = [binaries["postgres"], "--single", "-D", data, "-c", "exit_on_error=on", "template1"]
-    statements = _shipped(script).replace(":'password'", f"'{password}'")
+    statements = _shipped("superuser.sql").replace(":'password'", f"'{password}'")
     _succeeded(await run(command, account=account, given=statements), data)
 
 

@@ -11,23 +11,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import psycopg
-from psycopg.rows import dict_row
-
 from festinger.clock import Clock, Stopwatch, system_clock, system_stopwatch
 from festinger.errors import CannotStart, StoreUnfit
 from festinger.settings.tree import StoreSettings
 from festinger.store import cluster, holders, idle, locks, postmaster, upgrade
 from festinger.store.binaries import MAJOR, reachable, shipped
-from festinger.store.faults import translated
+from festinger.store.furnish import furnish
 from festinger.store.home import PRIVATE_FOLDER, WALKABLE_BY_GROUP, Layout, make_folder, usable
 from festinger.store.launch import Deadline, Server, deadline_in, join, start
 from festinger.store.password import Secret, password
 from festinger.store.programs import run
-from festinger.store.queries import queries_of
 from festinger.store.server_user import Account, server_account
-
-Q = queries_of("festinger.store")
 
 GRACE_SECONDS = 5.0
 
@@ -98,13 +92,14 @@ async def _prepared(layout: Layout, account: Account, *, password: str) -> Serve
 async def _up(server: Server, deadline: Deadline, *, progress: Progress, clock: Clock) -> Path:
     """The socket folder of a server that answers. The caller holds the start lock."""
     if postmaster.is_running(server.layout) and (socket := await join(server, deadline)):
+        await furnish(server, socket)
         return socket
     await _present_cluster(server, deadline, progress=progress, clock=clock)
     progress("Starting the embedded database …")
     with usable(server.layout.data):
         cluster.configure(server.layout.data, account=server.account)
     socket = await start(server, deadline)
-    await _freshen_extension(server, socket)
+    await furnish(server, socket)
     upgrade.clear(server.layout)
     return socket
 
@@ -132,15 +127,3 @@ async def _present_cluster(server: Server, deadline: Deadline, *, progress: Prog
     elif major < MAJOR:
         progress(f"Moving the embedded database from PostgreSQL {major} to {MAJOR}; a backup is made first …")
         await upgrade.upgrade(server, deadline, clock=clock)
-
-
-async def _freshen_extension(server: Server, socket: Path) -> None:
-    """Bring pgvector in our database to the version that the programs have."""
-    url = server.url(socket=socket, role=cluster.SUPERUSER)
-    with translated():
-        async with await psycopg.AsyncConnection.connect(
-            url, autocommit=True, row_factory=dict_row
-        ) as connection:
-            cursor = await connection.execute(Q["vector_is_behind"].sql)
-            if await cursor.fetchone():
-                await connection.execute(Q["update_vector"].sql)

@@ -1,8 +1,9 @@
 """Who is using the embedded server right now?
 
 One line an open: the pid and the moment at which that process began. A pid alone says little, since numbers
-are used again; a process that died left no word, so the dead are dropped whenever the list is read. The
-callers hold the start lock.
+are used again; a process that died left no word, so the dead are dropped whenever the list is read. The list
+says which folder it was written for: in a copy of a home it speaks of another server. The callers hold the
+start lock.
 """
 
 import os
@@ -66,8 +67,11 @@ def read(path: Path) -> list[Holder]:
     """The list as it was left. A line that cannot be read was cut off by a crash, so its writer is dead."""
     if not path.exists():
         return []
+    whose, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
+    if whose != _identity(path.parent):
+        return []
     found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in lines:
         pid, _, started = line.partition(" ")
         try:
             found.append(Holder(pid=int(pid), started=float(started)))
@@ -80,8 +84,14 @@ def write(path: Path, holders: Iterable[Holder]) -> None:
     beside = path.with_name(f"{path.name}.new")
     beside.unlink(missing_ok=True)
     with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+        file.write(f"{_identity(path.parent)}\n")
         file.writelines(f"{holder.pid} {holder.started!r}\n" for holder in holders)
     beside.rename(path)
+
+
+def _identity(folder: Path) -> str:
+    found = folder.stat()
+    return f"{found.st_dev}:{found.st_ino}"
 
 
 def enter(path: Path, holder: Holder) -> None:

@@ -20,7 +20,7 @@ from festinger.store.binaries import Binaries
 from festinger.store.home import Layout, open_private, remedy, usable
 from festinger.store.programs import Command, detach
 from festinger.store.server_user import Account
-from festinger.store.socket_folder import socket_folder
+from festinger.store.socket_folder import socket_folder, sweep
 
 DATABASE = "festinger"
 ROLE = "festinger"
@@ -28,7 +28,7 @@ LARGEST_LOG = 5_000_000
 """Bytes of the server's log above which a start lays it aside. It holds faults only, so it grows slowly."""
 
 PASSING = ("pre-existing shared memory block", "lock file", "Is another postmaster", "is still starting")
-WRONG_PASSWORD = ("password authentication failed", 'role "festinger" does not exist')
+REFUSED_LOGIN = "password authentication failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +87,8 @@ async def start(server: Server, deadline: Deadline) -> Path:
         adopted = False
         while (reason := await _attempt(server, socket, deadline)) is not None:
             if is_wrong_password(reason) and not adopted:
-                await cluster.adopt(
-                    server.layout, server.binaries, account=server.account, password=server.password
+                await cluster.admit(
+                    server.layout.data, server.binaries, account=server.account, password=server.password
                 )
                 adopted = True
             elif deadline.over or not is_passing(reason):
@@ -105,7 +105,7 @@ def is_passing(reason: str) -> bool:
 
 
 def is_wrong_password(reason: str) -> bool:
-    return any(words in reason for words in WRONG_PASSWORD)
+    return REFUSED_LOGIN in reason
 
 
 async def _attempt(server: Server, socket: Path, deadline: Deadline) -> str | None:
@@ -117,6 +117,7 @@ async def _attempt(server: Server, socket: Path, deadline: Deadline) -> str | No
     heard = False
     try:
         postmaster.disarm(layout.data, account=server.account)
+        sweep(socket)
         output = _open_log(layout.log)
         begins = os.lseek(output, 0, os.SEEK_END)
         pid = _launch(server, socket, output=output, lock=lock)
@@ -136,7 +137,9 @@ _GONE = "gone"
 
 
 def _launch(server: Server, socket: Path, *, output: int, lock: int) -> int:
-    quoted = str(socket).replace('"', '""')  # a list in Postgres' eyes: a comma in a path must not split it
+    quoted = str(socket).replace(
+        '"', '""'
+    )  # a list in Postgres' eyes, where blanks and quotes mean something
     command: Command = [server.binaries["postgres"], "-D", server.layout.data, "-k", f'"{quoted}"']
     try:
         return detach(command, account=server.account, output=output, keep=(lock,))
@@ -161,7 +164,7 @@ async def _refusal(server: Server, socket: Path | None) -> str | None:
     if socket is None:
         return "it has not opened its socket yet"
     try:
-        await postmaster.ping(server.url(socket=socket))
+        await postmaster.ping(server.url(socket=socket, role=cluster.SUPERUSER, database="postgres"))
     except psycopg.OperationalError as error:
         return str(error).strip().partition("\n")[0]
     return None

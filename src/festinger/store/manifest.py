@@ -35,8 +35,8 @@ class Manifest:
 
     @property
     def schema_version(self) -> str:
-        """The last migration; empty for a database that never took one."""
-        return max(self.migrations, default="")
+        """The last migration of our own; empty for a database that never took one. Foreign ones carry a `/`."""
+        return max((name for name in self.migrations if "/" not in name), default="")
 
     @property
     def rows(self) -> int:

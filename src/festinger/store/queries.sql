@@ -58,10 +58,34 @@ select set_config('statement_timeout', '0', false), set_config('lock_timeout', '
 select 1;
 
 -- name: vector_is_behind
--- Gives a row when the installed pgvector is older than the one that the server's programs bring.
+-- Gives a row when pgvector is missing here, or older than the one that the server's programs bring.
 select installed_version, default_version
 from pg_available_extensions
-where name = 'vector' and installed_version <> default_version;
+where name = 'vector' and installed_version is distinct from default_version;
+
+-- name: find_role
+-- Whether the cluster has this role.
+select 1 from pg_roles where rolname = %(name)s;
+
+-- name: make_role
+-- The role of the application: it can log in, and nothing else beyond its own database.
+create role festinger login nosuperuser nocreatedb nocreaterole noreplication password {password};
+
+-- name: change_role
+-- Gives the role of the application the password of the present config directory.
+alter role festinger login password {password};
+
+-- name: find_database
+-- Whether the cluster has this database.
+select 1 from pg_database where datname = %(name)s;
+
+-- name: make_database
+-- The one database of the application, owned by its role.
+create database festinger owner festinger;
+
+-- name: close_database
+-- Lets nobody but its owner into the application's database.
+revoke all on database festinger from public;
 
 -- name: update_vector
 -- Brings pgvector in this database to the version that the server's programs bring.
@@ -329,6 +353,7 @@ begin
               select from pg_depend d
               where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
           )
+        order by c.relkind = 'S' -- those that belong to a column are gone with their table by then
     loop
         execute format('drop %s if exists %s cascade', target.what, target.name);
     end loop;

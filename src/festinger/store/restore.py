@@ -30,7 +30,7 @@ from festinger.store.home import make_folder
 from festinger.store.manifest import Manifest
 from festinger.store.migrate import Migration, outstanding
 from festinger.store.pool import Transaction
-from festinger.store.programs import clean_environment, run
+from festinger.store.programs import Command, clean_environment, run
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.store")
@@ -137,7 +137,13 @@ async def _read_in(connection: Connection, source: Path, programs: Binaries) -> 
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".list") as contents:
         contents.write(await _table_of_contents(source, programs))
         contents.flush()
-        base = [programs["pg_restore"], "--no-owner", "--no-privileges", "--use-list", contents.name]
+        base: list[str | Path] = [
+            programs["pg_restore"],
+            "--no-owner",
+            "--no-privileges",
+            "--use-list",
+            contents.name,
+        ]
         base += [f"--restrict-key={_RESTRICT_KEY}", "--file=-"]
         await _run_section(connection, [*base, "--section=pre-data", source])
         await _copy_section(connection, [*base, "--section=data", source])
@@ -154,13 +160,13 @@ async def _table_of_contents(source: Path, programs: Binaries) -> str:
     return _OF_EXTENSIONS.sub(lambda found: f";{found[0]}", listed.out)
 
 
-async def _run_section(connection: Connection, command: Sequence[str | Path]) -> None:
+async def _run_section(connection: Connection, command: Command) -> None:
     """Run the statements of a section that holds no rows."""
     script = b"".join([line async for line in _lines(command) if line not in _RESTRICTIONS])
     await connection.execute(script)
 
 
-async def _copy_section(connection: Connection, command: Sequence[str | Path]) -> None:
+async def _copy_section(connection: Connection, command: Command) -> None:
     """Stream the rows of each table, and run the statements between them."""
     lines = _lines(command)
     statement = b""
@@ -180,7 +186,7 @@ async def _copy_section(connection: Connection, command: Sequence[str | Path]) -
     await connection.execute(statement)
 
 
-async def _lines(command: Sequence[str | Path]) -> AsyncIterator[bytes]:
+async def _lines(command: Command) -> AsyncIterator[bytes]:
     """The lines that a program writes; its failure is ours."""
     with tempfile.TemporaryFile() as errors:
         process = _started(command, errors.fileno())
@@ -201,7 +207,7 @@ async def _lines(command: Sequence[str | Path]) -> AsyncIterator[bytes]:
             raise BadInput(f"The backup cannot be read: {reason}.", hint="Use another backup.")
 
 
-def _started(command: Sequence[str | Path], errors: int) -> subprocess.Popen[bytes]:
+def _started(command: Command, errors: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [os.fspath(part) for part in command],
         stdin=subprocess.DEVNULL,

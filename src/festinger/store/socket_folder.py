@@ -1,6 +1,6 @@
 """In which folder does the server's socket lie?
 
-In the home, unless that makes its path longer than the system allows; then in a short private folder, named
+In the home, unless that makes a path that clients cannot use; then in a short private folder, named
 after the home, so that the next start finds the same one. Only the server's user can enter either.
 """
 
@@ -21,7 +21,8 @@ LONGEST_PATH = 100
 
 
 def fits(folder: Path) -> bool:
-    return len(os.fsencode(folder / SOCKET_NAME)) <= LONGEST_PATH
+    """Whether clients can name a socket in it: short enough, and without the comma that separates hosts for libpq."""
+    return len(os.fsencode(folder / SOCKET_NAME)) <= LONGEST_PATH and "," not in str(folder)
 
 
 def socket_folder(layout: Layout, *, account: Account) -> Path:
@@ -36,6 +37,12 @@ def socket_folder(layout: Layout, *, account: Account) -> Path:
             hint="Remove that folder; it is made again with the right mode.",
         )
     return _short(layout.home, account, short_places(os.environ, euid=os.geteuid()))
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a dead server left. Its lock file names a pid, which may be a zombie's or a stranger's by now."""
+    for name in (SOCKET_NAME, f"{SOCKET_NAME}.lock"):
+        (folder / name).unlink(missing_ok=True)
 
 
 def short_places(environment: Mapping[str, str], *, euid: int) -> list[Path]:

@@ -7,6 +7,7 @@ old cluster is removed when the new one has answered; the backup is kept.
 
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import structlog
@@ -22,6 +23,7 @@ from festinger.store.programs import Command, Outcome, run
 
 log = structlog.get_logger()
 
+_ERROR = re.compile(r"(?:ERROR|FATAL|PANIC|error): +(.*)")
 _CHECKSUMS = re.compile(r"Data page checksum version:\s*(\d+)")
 
 
@@ -89,7 +91,7 @@ async def _upgraded(server: Server, old: Binaries) -> None:
         checksums = await _has_checksums(layout.data, old, server)
         # Both must agree on checksums; a cluster that had none gets them afterwards, in its new copy.
         await cluster.initialise(layout.growing, new, account=account, checksums=checksums)
-        await cluster.open_for_upgrade(layout.growing, new, account=account, password=server.password)
+        await cluster.admit(layout.growing, new, account=account, password=server.password)
         shutil.rmtree(layout.workshop, ignore_errors=True)
         make_folder(layout.workshop, uid=account.uid, gid=account.gid)
         await _pg_upgrade(server, old)
@@ -123,7 +125,24 @@ async def _pg_upgrade(server: Server, old: Binaries) -> None:
         environment={"PGPASSWORD": server.password},
         cwd=layout.workshop,
     )
-    _succeeded(outcome, layout)
+    if outcome.status != 0:
+        reason = telling_line(outcome.out, _logs(layout.growing))
+        raise CannotStart(f"{reason}.", hint=remedy(reason, layout.home))
+
+
+def telling_line(said: str, logs: Sequence[str]) -> str:
+    """Why `pg_upgrade` failed: the first error in its logs, else the words after its last failed check."""
+    for text in logs:
+        if found := _ERROR.search(text):
+            return found[1].strip()
+    after = (said.rpartition("fatal")[0] and said.rpartition("fatal")[2]) or said
+    lines = [line.strip() for line in after.splitlines() if line.strip()]
+    return lines[0] if lines else "pg_upgrade gave no reason"
+
+
+def _logs(data: Path) -> list[str]:
+    folder = data / "pg_upgrade_output.d"
+    return [path.read_text(errors="replace") for path in sorted(folder.rglob("*.log"))]
 
 
 def _succeeded(outcome: Outcome, layout: Layout) -> None:
