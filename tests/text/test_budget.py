@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.text.tokens import count_tokens
+from festinger.text.budget import count_tokens
 
 TOLERANCE = 0.2
 
