@@ -102,6 +102,11 @@ class _Open:
     """Its row, once it has ended."""
 
 
+def never() -> bool:
+    """For a wiring without a database."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """What all lines of a process share."""
@@ -111,6 +116,8 @@ class Desk:
     clock: Clock
     stopwatch: Stopwatch
     new_id: NewId
+    holds_transaction: Callable[[], bool] = never
+    """Whether whoever asks now keeps a database transaction open, which a model may keep waiting for minutes."""
 
 
 class Line:
@@ -166,6 +173,8 @@ class Line:
     async def _admitted(self, messages: Sequence[Message]) -> AsyncIterator[_Open]:
         """A call that may be made; its row is written when it ends, however it ends."""
         desk = self._desk
+        if desk.holds_transaction():
+            raise FestingerError("A model was asked inside a database transaction.")
         async with self._guard.slot(self._terms.at_once):
             await self._check_budget()
             call = _Open(at=desk.clock(), began=desk.stopwatch(), prompt_hash=prompt_hash(messages))

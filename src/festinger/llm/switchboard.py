@@ -17,7 +17,7 @@ from festinger.llm.checked import Checked
 from festinger.llm.choose import Resolve, choose
 from festinger.llm.endpoint import Endpoint, permit
 from festinger.llm.guards import Guards
-from festinger.llm.line import Book, Desk, Line, Terms
+from festinger.llm.line import Book, Desk, Line, Terms, never
 from festinger.llm.port import Model, Provider, Purpose
 from festinger.llm.providers import opened
 from festinger.settings.tree import LlmSettings
@@ -34,6 +34,7 @@ class Outside:
     environment: Mapping[str, str]
     offline: bool
     open: Callable[[Endpoint], Provider] = opened
+    holds_transaction: Callable[[], bool] = never
 
 
 class Switchboard:
@@ -45,6 +46,7 @@ class Switchboard:
             clock=outside.clock,
             stopwatch=outside.stopwatch,
             new_id=outside.new_id,
+            holds_transaction=outside.holds_transaction,
         )
         self._open: dict[Endpoint, Provider] = {}
 

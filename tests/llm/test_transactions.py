@@ -1,0 +1,43 @@
+"""A model may take minutes; whoever asks one holds no database transaction meanwhile."""
+
+import random
+
+import pytest
+
+from festinger.errors import FestingerError
+from festinger.ids import id_maker
+from festinger.llm.call import Caller
+from festinger.llm.port import Purpose
+from festinger.llm.switchboard import Outside, Switchboard
+from festinger.settings.tree import LlmSettings
+from festinger.store.costs import StoredLedger
+from festinger.store.pool import Store, in_transaction
+from tests.llm.test_switchboard import GOOD, QUESTION, Hands, Scripted, Verdict, resolve
+
+
+@pytest.mark.requirement("X-53")
+async def test_a_model_asked_inside_a_transaction_is_a_fault_and_is_not_called(store: Store) -> None:
+    hands, script = Hands(), Scripted(GOOD)
+    board = Switchboard(
+        Outside(
+            ledger=StoredLedger(store),
+            clock=hands.clock,
+            stopwatch=hands.stopwatch,
+            new_id=id_maker(hands.clock, random.Random(7)),
+            environment={},
+            offline=True,
+            open=lambda _: script,
+            holds_transaction=in_transaction,
+        )
+    )
+    settings = LlmSettings(judge="ollama:small")
+    model = await board.model(Purpose.JUDGE, Caller(), settings=settings, resolve=resolve)
+    assert model is not None
+
+    async with store.transaction():
+        with pytest.raises(FestingerError, match="inside a database transaction"):
+            await model.answer(QUESTION, Verdict)
+    inside = len(script.asked)
+    await model.answer(QUESTION, Verdict)
+
+    assert (inside, len(script.asked)) == (0, 1)
