@@ -98,6 +98,9 @@ class Got:
         return next((value.decode() for given, value in self.headers if given == name.lower().encode()), None)
 
 
+PATIENCE = 20.0
+"""So that an answer that never ends is a failed test and not a stuck one."""
+
 NOTHING = Got(line=b"", whole=False)
 
 
@@ -119,7 +122,8 @@ async def exchange(port: int, sent: bytes) -> Got:
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
     try:
         writer.write(sent)
-        return await read_answer(reader, head_only=sent.startswith(b"HEAD "))
+        async with asyncio.timeout(PATIENCE):
+            return await read_answer(reader, head_only=sent.startswith(b"HEAD "))
     finally:
         writer.close()
 

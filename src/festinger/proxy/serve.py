@@ -21,6 +21,7 @@ KEEP_ALIVE_SECONDS = 120
 """Longer than the 90 s after which common clients let go of an idle connection: the client should close first."""
 
 SWEEP_SECONDS = 1.0
+LOOK_AGAIN_SECONDS = 0.01
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -29,6 +30,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: Any, *, shutdown_seconds: int, stopwatch: Stopwatch = system_stopwatch) -> None:
         self._stopwatch = stopwatch
+        self._shutdown_seconds = shutdown_seconds
         self._stopping = asyncio.Event()
         self.up = asyncio.Event()
         super().__init__(
@@ -46,7 +48,6 @@ class Server(uvicorn.Server):
                 server_header=False,
                 date_header=False,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=shutdown_seconds,
             )
         )
 
@@ -61,11 +62,28 @@ class Server(uvicorn.Server):
         await self._stopping.wait()
 
     def stop_now(self) -> None:
+        """End every request and connection at once."""
         self.force_exit = True
         for task in list(self.server_state.tasks):
             task.cancel()
         for connection in list(self.server_state.connections):
             connection.transport.abort()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take nothing new, let what runs finish for a while, then end what is left."""
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._shutdown_seconds):
+                await self._all_finished()
+        self.stop_now()
+        await self._all_finished()
+
+    async def _all_finished(self) -> None:
+        while self.server_state.tasks or self.server_state.connections:  # noqa: ASYNC110 - nobody is told
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -34,6 +34,9 @@ HEAD_LINES = 1000
 _ADDED_UNASKED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
+HEAD_END = b"\r\n\r\n"
+
+
 class Failure(StrEnum):
     REFUSED = "refused"
     UNRESOLVED = "unresolved"
@@ -111,8 +114,20 @@ class _Line(ResponseHandler):
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        self.heard = True
+        if not self.heard:
+            self.heard = True
+            # Head and body are parsed apart: aiohttp forgets a good head if the bytes right behind it are bad.
+            end = data.find(HEAD_END) + len(HEAD_END)
+            if len(HEAD_END) <= end < len(data):
+                super().data_received(data[:end])
+                data = data[end:]
         super().data_received(data)
+
+    def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
+        super().set_exception(exc, *cause)
+        # A body that turns to garbage half-way is told to the connection only; its reader would wait for ever.
+        if self._payload is not None and not self._payload.is_eof():
+            self._payload.set_exception(aiohttp.ClientPayloadError(str(exc)), exc)
 
     def close(self) -> None:
         # A plain close first writes what is left; to an upstream that no longer reads, that never ends.
