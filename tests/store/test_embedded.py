@@ -21,6 +21,7 @@ from tests.store.homes import (
     connected,
     copy_as_it_is,
     launched,
+    names,
     opened,
     writer,
 )
@@ -229,8 +230,10 @@ async def test_programs_in_a_closed_environment_are_copied_once_and_run(
         program = psutil.Process(fresh.postmaster).exe()
         assert program.startswith(str(fresh.path / "bin"))
         made = modified(program)
+    (fresh.path / "bin" / "0.0.1").mkdir()
     async with opened(fresh):
         assert modified(program) == made
+        assert len(names(fresh.path / "bin")) == 1
 
     assert modes(packages) == before
 
@@ -528,3 +531,11 @@ async def test_a_cluster_whose_maker_was_killed_is_made_again(fresh: Home, grown
         assert await asked(url, "select 1") == 1
 
     assert not half.exists()
+
+
+def test_a_password_is_not_shown_with_the_server_that_has_it(home: Home) -> None:
+    who = account(home.layout.data)
+    server = Server(layout=home.layout, binaries=binaries.shipped(), account=who, password="canary")
+
+    assert "canary" not in repr(server)
+    assert "canary" in server.url(socket=Path("/s"))

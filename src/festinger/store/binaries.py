@@ -75,6 +75,14 @@ async def reachable(binaries: Binaries, *, account: Account, copies: Path) -> Bi
     return copied
 
 
+def prune(copies: Path) -> None:
+    """Remove copies of other versions. No server may be running: it still loads libraries from its own."""
+    if copies.is_dir():
+        for old in copies.iterdir():
+            if old.name != importlib.metadata.version(DISTRIBUTION):
+                shutil.rmtree(old)
+
+
 async def _runs(binaries: Binaries, account: Account) -> bool:
     """Whether they really start: the path can be walked, and the libraries are found."""
     program = binaries["postgres"]

@@ -15,7 +15,7 @@ from festinger.clock import Clock, Stopwatch, system_clock, system_stopwatch
 from festinger.errors import CannotStart, StoreUnfit
 from festinger.settings.tree import StoreSettings
 from festinger.store import cluster, holders, idle, locks, postmaster, upgrade
-from festinger.store.binaries import MAJOR, reachable, shipped
+from festinger.store.binaries import MAJOR, prune, reachable, shipped
 from festinger.store.furnish import furnish
 from festinger.store.home import PRIVATE_FOLDER, WALKABLE_BY_GROUP, Layout, make_folder, usable
 from festinger.store.launch import Deadline, Server, deadline_in, join, start
@@ -98,7 +98,9 @@ async def _up(server: Server, deadline: Deadline, *, progress: Progress, clock: 
     progress("Starting the embedded database …")
     with usable(server.layout.data):
         cluster.configure(server.layout.data, account=server.account)
-    socket = await start(server, deadline)
+        prune(server.layout.binaries)
+    # A start has its own time: before it, an upgrade of much data may have taken longer than any start.
+    socket = await start(server, deadline.renewed())
     await furnish(server, socket)
     upgrade.clear(server.layout)
     return socket

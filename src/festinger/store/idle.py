@@ -39,7 +39,7 @@ async def leave(
             rest = holders.leave(holders_file(layout), holder)
             if rest or not stop_when_idle:
                 return
-            if grace <= 0:
+            if grace <= 0 or not sys.executable:
                 await postmaster.stop(layout, stopwatch=stopwatch)
                 return
         detach([sys.executable, "-m", "festinger.store.idle", layout.home, str(grace)])

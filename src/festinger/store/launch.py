@@ -7,7 +7,7 @@ Which data, which programs and which user are decided elsewhere.
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -41,6 +41,10 @@ class Deadline:
     def over(self) -> bool:
         return self.stopwatch() > self.ends
 
+    def renewed(self) -> "Deadline":
+        """As long again from now on, for the next step."""
+        return deadline_in(self.seconds, self.stopwatch)
+
 
 def deadline_in(seconds: float, stopwatch: Stopwatch) -> Deadline:
     return Deadline(stopwatch=stopwatch, ends=stopwatch() + seconds, seconds=seconds)
@@ -53,7 +57,7 @@ class Server:
     layout: Layout
     binaries: Binaries
     account: Account
-    password: str
+    password: str = field(repr=False)
 
     def url(self, *, socket: Path, role: str = ROLE, database: str = DATABASE) -> str:
         return f"postgresql://{role}:{quote(self.password)}@/{database}?host={quote(str(socket), safe='')}"

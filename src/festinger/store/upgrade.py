@@ -77,7 +77,7 @@ async def _saved(server: Server, old: Binaries, deadline: Deadline, *, clock: Cl
     with usable(layout.backups):
         make_folder(layout.backups)
     target = layout.backups / f"before-postgres-{MAJOR}-{stamp(clock())}.dump"
-    socket = await start(before, deadline)
+    socket = await start(before, deadline.renewed())
     try:
         await backup(before.url(socket=socket), target, clock=clock)
     finally:
