@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tests.llm.test_switchboard import GOOD, QUESTION, Hands, Scripted, Verdict, resolve
 
 from festinger.errors import FestingerError
 from festinger.ids import id_maker
@@ -12,7 +13,6 @@ from festinger.llm.switchboard import Outside, Switchboard
 from festinger.settings.tree import LlmSettings
 from festinger.store.costs import StoredLedger
 from festinger.store.pool import Store, in_transaction
-from tests.llm.test_switchboard import GOOD, QUESTION, Hands, Scripted, Verdict, resolve
 
 
 @pytest.mark.requirement("X-53")
