@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from festinger.text.fold import HIDDEN, fold
+from festinger.text.fold import fold
+from festinger.text.normal import HIDDEN
 
 PLAIN = 'anna\'s "big" sister - the doctor - lives in zürich'
 

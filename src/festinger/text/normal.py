@@ -1,0 +1,111 @@
+"""In which one form are characters read?
+
+The same letter can be written as one character or as several, in full width or half, with characters between that
+nobody sees. Here they get one form: Unicode's NFKC, without what is hidden. Time grows with the length of the text
+alone. Case, quotes and spacing stay as they are: what else is taken for the same is left to those who compare.
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+HIDDEN_RANGES = (
+    (0x0, 0x8),
+    (0xE, 0x1B),
+    (0x7F, 0x84),
+    (0x86, 0x9F),
+    (0xAD, 0xAD),
+    (0x34F, 0x34F),
+    (0x600, 0x605),
+    (0x61C, 0x61C),
+    (0x6DD, 0x6DD),
+    (0x70F, 0x70F),
+    (0x890, 0x891),
+    (0x8E2, 0x8E2),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180E),
+    (0x200B, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x2064),
+    (0x2066, 0x206F),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF9, 0xFFFB),
+    (0x110BD, 0x110BD),
+    (0x110CD, 0x110CD),
+    (0x13430, 0x13438),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
+    (0xE0001, 0xE0001),
+    (0xE0020, 0xE007F),
+    (0xE0100, 0xE01EF),
+)
+"""Characters that nobody sees: format characters (zero-width, bidirectional, tags, soft hyphen), controls that are
+no space, variation selectors, and letters that are blank by definition."""
+
+HIDDEN = frozenset(chr(code) for low, high in HIDDEN_RANGES for code in range(low, high + 1))
+
+UNSEEN = str.maketrans(dict.fromkeys(HIDDEN))
+"""What `str.translate` needs to leave out the hidden characters."""
+
+ASCII_HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]+")
+
+MARKS_IN_A_ROW = 30
+"""More combining marks than any language puts on one letter (the Stream-Safe Text Format of Unicode, UAX 15):
+sorting longer rows takes time by the square of their length."""
+
+_SUSPICIOUS_ROW = 8
+"""So many marks as they are written can be more than thirty once each is taken apart, those of the letter counted."""
+
+_LAST_MARK = 0x1E94A
+"""No combining mark stands beyond it but the variation selectors, which are hidden."""
+
+_HALF_WIDTH_MARKS = "\uff9e\uff9f"
+"""Letters by their category, marks once they are normalised."""
+
+
+def normalised(text: str) -> str:
+    """The text in one form; normalising it again changes nothing."""
+    if text.isascii():
+        return ASCII_HIDDEN.sub("", text)
+    return unicodedata.normalize("NFKC", without_towers(text.translate(UNSEEN)))
+
+
+def without_towers(text: str) -> str:
+    """The text without the marks beyond the thirtieth on one letter, whichever way its letters are composed.
+
+    Hidden characters must be gone: they could stand between the marks and leave a tower behind.
+    """
+    if len(text) < _SUSPICIOUS_ROW or not _rows().search(text):
+        return text
+    apart = "".join(unicodedata.normalize("NFKD", character) for character in text)
+    return _rows().sub(_shortened, apart)
+
+
+@cache
+def marks() -> str:
+    """Every combining mark, for a character class."""
+    return "".join(character for character in map(chr, range(0x300, _LAST_MARK + 1)) if _is_mark(character))
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M")
+
+
+@cache
+def _rows() -> re.Pattern[str]:
+    movable = "".join(filter(_is_movable, marks() + _HALF_WIDTH_MARKS))
+    return re.compile(f"[{movable}]{{{_SUSPICIOUS_ROW},}}")
+
+
+def _is_movable(mark: str) -> bool:
+    """Whether Unicode sorts it among its neighbours (its own class may hide what it is made of)."""
+    return unicodedata.combining(unicodedata.normalize("NFKD", mark)[0]) > 0
+
+
+def _shortened(row: re.Match[str]) -> str:
+    # Unicode's own order, so that equal letters lose equal marks.
+    return "".join(sorted(row.group(), key=unicodedata.combining)[:MARKS_IN_A_ROW])
