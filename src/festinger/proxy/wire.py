@@ -6,10 +6,12 @@ answer keep its own status line, end without a length, or be cut off. It knows n
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import Any, Protocol, cast
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from festinger.clock import Stopwatch, system_stopwatch
@@ -144,6 +146,8 @@ class Wire(HttpToolsProtocol):
         self._head_bytes = 0
         self._head_since = self._heard_at = self.stopwatch()
         self._refusal = BAD_REQUEST
+        self._incoming = b""
+        self._skipped = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -152,7 +156,12 @@ class Wire(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         phase, heads = self._phase, self._heads
         self._heard_at = self.stopwatch()
+        if self._skipped:
+            self._take_skipped(data)
+            return
+        self._incoming = data
         super().data_received(data)
+        self._incoming = b""
         if self._phase is _Phase.HEAD:
             self._count_head(len(data), whole=heads == self._heads and phase is not _Phase.BODY, new=phase)
 
@@ -189,15 +198,32 @@ class Wire(HttpToolsProtocol):
         reply.joined(self.cycle)
         self.replies.add(reply)
         if self.parser.should_upgrade():
-            # What follows an upgrade is not HTTP to the parser; we never upgrade, so nothing may follow.
-            self.cycle.keep_alive = False
+            self._pass_over_upgrade()
 
     def on_message_complete(self) -> None:
-        self._phase = _Phase.IDLE
-        super().on_message_complete()
+        if not self._skipped:
+            self._phase = _Phase.IDLE
+            super().on_message_complete()
+
+    # Some clients offer to speak HTTP/2 with every request that they post. The parser takes what follows such an
+    # offer for the other protocol and skips it, but we never upgrade: it is the body of a plain request.
+
+    def _pass_over_upgrade(self) -> None:
+        self.cycle.keep_alive = False
+        if any(name == b"transfer-encoding" for name, _ in self.headers):
+            raise _Unreadable
+        self._skipped = int(dict(self.headers).get(b"content-length", b"0"))
 
     def _unsupported_upgrade_warning(self) -> None:
-        """The request is answered as a plain one; that needs no word in the log."""
+        told = sys.exception()
+        if self._skipped and isinstance(told, httptools.HttpParserUpgrade):
+            self._take_skipped(self._incoming[told.args[0] :])
+
+    def _take_skipped(self, data: bytes) -> None:
+        piece = data[: self._skipped]
+        self._skipped -= len(piece)
+        self.on_body(piece)
+        self.on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(self._refusal)
