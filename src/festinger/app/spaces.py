@@ -4,6 +4,8 @@ Made and erased in one transaction with the event that tells of it. Every room t
 in the query that erases them.
 """
 
+from contextlib import suppress
+
 from festinger.app.directory import ROOM
 from festinger.app.wiring import App
 from festinger.ids import EVERY_SPACE, MAIN_SPACE
@@ -51,6 +53,20 @@ async def erase_space(app: App, space: Space) -> int:
         )
         await _count(transaction)
     return rows
+
+
+async def rows_in_space(app: App, space: Space) -> int:
+    """How many rows would go with a space: it is erased and counted, and nothing of that is kept."""
+    rows = 0
+    with suppress(_OnlyCounted):
+        async with app.store.transaction(patient=True) as transaction:
+            rows = await delete_space(transaction, space.id, typed_name=space.name, erasers=ERASERS)
+            raise _OnlyCounted
+    return rows
+
+
+class _OnlyCounted(Exception):
+    """Undoes a transaction that was made to count."""
 
 
 async def _count(transaction: Transaction) -> None:

@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
+from festinger.app.home import home_of
 from festinger.app.housekeeping import tell_of_backup
-from festinger.app.wiring import every_migration, forget_again, home_of, open_database
+from festinger.app.wiring import every_migration, forget_again, open_database
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.ids import MAIN_SPACE
 from festinger.store.backup import backup as make_backup
+from festinger.store.backup import counted
 from festinger.store.forgotten import open_ledger
 from festinger.store.forgotten import read as read_ledger
 from festinger.store.home import Layout
@@ -54,11 +56,12 @@ async def restore(
     Example: festinger restore monday.dump --replace
     """
     manifest = read(file)
-    if replace:
-        desk.confirm("replace", f"All that is stored now is replaced by {file} ({manifest.rows} rows).")
     settings = desk.settings()
     home = Layout(home=home_of(settings))
     async with open_database(settings, progress=desk.say) as url:
+        going = sum((await counted(url)).tables.values()) if replace else 0
+        if going:
+            desk.confirm("replace", f"{going} rows are replaced by the {manifest.rows} of {file}.")
         desk.say("Restoring …")
         done = await bring_back(
             file,
@@ -80,6 +83,7 @@ async def restore(
             "rows": manifest.rows,
             "migrated": done.migrated,
             "forgotten_again": done.forgotten_again,
+            "before": str(done.before) if done.before else None,
         },
         text=f"Restored {manifest.rows} rows from {file}.",
     )

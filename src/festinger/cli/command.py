@@ -1,25 +1,27 @@
 """How does an async function become a command?
 
 `command` gives it the options that every command has, hands it a `Desk`, runs it, and turns its errors into
-messages and exit codes. This is the command line's edge: the one place here that catches everything.
+messages and exit codes. `listing` does the same for what a group of commands does when none is named. This is
+the command line's edge: the one place here that catches everything.
 """
 
 import asyncio
 import inspect
+import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Annotated, Any
 
-import structlog
 import typer
 
 from festinger.cli.desk import Desk
-from festinger.errors import FestingerError
+from festinger.cli.signals import TERMINATED, cancelled_by_sigterm
+from festinger.errors import BadInput, FestingerError
 
-log = structlog.get_logger()
+Deed = Callable[..., Coroutine[Any, Any, int | None]]
 
-Deed = Callable[..., Awaitable[int | None]]
+INTERRUPTED = 130
 
 
 def _option(kind: Any, *names: str, help: str) -> Any:  # noqa: A002
@@ -44,23 +46,29 @@ def command(group: typer.Typer, name: str | None = None) -> Callable[[Deed], Dee
 
     def register(deed: Deed) -> Deed:
         def call(**given: Any) -> None:
-            common = {key: given.pop(key) for key in COMMON if key in given}
-            color = not common.pop("no_color")
-            run(deed, Desk(**common, color=color), given)
+            _run_at_a_desk(deed, given)
 
-        own = list(inspect.signature(deed).parameters.values())[1:]
-        taken = {parameter.name for parameter in own}
-        shared = [
-            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-            for key, (annotation, default) in COMMON.items()
-            if key not in taken
-        ]
-        kept = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
-        call.__signature__ = inspect.Signature([*kept, *shared])  # type: ignore[attr-defined]
-        call.__doc__ = deed.__doc__
-        call.__annotations__ = {parameter.name: parameter.annotation for parameter in [*kept, *shared]}
+        _sign(call, _parameters(deed), doc=deed.__doc__)
         group.command(name or deed.__name__.replace("_", "-"))(call)
         return deed
+
+    return register
+
+
+def listing(group: typer.Typer) -> Callable[[Deed], Deed]:
+    """Make the deed the group's command `list`, and what the group does when no command of it is named."""
+
+    def register(deed: Deed) -> Deed:
+        def call(ctx: typer.Context, **given: Any) -> None:
+            if ctx.invoked_subcommand is None:
+                _run_at_a_desk(deed, given)
+            else:
+                _refuse_options_before(ctx, given)
+
+        context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        _sign(call, [context, *_parameters(deed)], doc=deed.__doc__)
+        group.callback(invoke_without_command=True)(call)
+        return command(group, "list")(deed)
 
     return register
 
@@ -68,27 +76,71 @@ def command(group: typer.Typer, name: str | None = None) -> Callable[[Deed], Dee
 def run(deed: Deed, desk: Desk, given: dict[str, Any]) -> None:
     """Run a command to its end and leave with its exit code."""
     try:
-        code = asyncio.run(_awaited(deed, desk, given))
+        code = asyncio.run(cancelled_by_sigterm(deed(desk, **given))) or 0
     except FestingerError as error:
-        _tell(f"{error.message}\n{error.hint}")
-        raise typer.Exit(error.exit) from error
-    except KeyboardInterrupt as error:
-        _tell("Stopped.")
-        raise typer.Exit(130) from error
-    except BrokenPipeError as error:
-        # The reader (`head`, a pager) has seen enough; that is a normal end.
-        sys.stderr.close()
-        raise typer.Exit(0) from error
-    except Exception as error:  # the command line's edge: a fault ends with a message, not a traceback
-        log.error("fault", room="cli", command=deed.__name__, exc_info=error)
-        _tell("Something went wrong inside Festinger; the log line above has the details.")
-        raise typer.Exit(1) from error
-    raise typer.Exit(code or 0)
+        desk.tell(error)
+        code = error.exit
+    except KeyboardInterrupt:
+        desk.say("Stopped.")
+        code = INTERRUPTED
+    except asyncio.CancelledError:
+        desk.say("Stopped.")
+        code = TERMINATED
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has seen enough; that is a normal end. What Python still holds for it
+        # goes nowhere, or the flush at exit would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:  # noqa: BLE001 - the command line's edge: a fault ends with a message, not a traceback
+        _log_fault(desk, deed, error)
+        desk.tell(
+            FestingerError("Something went wrong inside Festinger; the log line above has the details.")
+        )
+        code = 1
+    raise typer.Exit(code)
 
 
-async def _awaited(deed: Deed, desk: Desk, given: dict[str, Any]) -> int | None:
-    return await deed(desk, **given)
+def _run_at_a_desk(deed: Deed, given: dict[str, Any]) -> None:
+    common = {key: given.pop(key) for key in COMMON if key in given}
+    color = not common.pop("no_color")
+    run(deed, Desk(**common, color=color), given)
 
 
-def _tell(message: str) -> None:
-    typer.echo(message, err=True)
+def _parameters(deed: Deed) -> list[inspect.Parameter]:
+    """The deed's own parameters but for the desk, and those of `COMMON` that it does not have itself."""
+    own = list(inspect.signature(deed).parameters.values())[1:]
+    taken = {parameter.name for parameter in own}
+    shared = [
+        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+        for key, (annotation, default) in COMMON.items()
+        if key not in taken
+    ]
+    return [*(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own), *shared]
+
+
+def _sign(call: Callable[..., None], parameters: list[inspect.Parameter], *, doc: str | None) -> None:
+    """Show typer the parameters that the call takes."""
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    call.__doc__ = doc
+
+
+def _refuse_options_before(ctx: typer.Context, given: dict[str, Any]) -> None:
+    """An option of the listing that stands before another command would silently do nothing."""
+    sources = {name: ctx.get_parameter_source(name) for name in given}
+    if any(source is not None and source.name == "COMMANDLINE" for source in sources.values()):
+        error = BadInput(
+            "Options stand after the command that they belong to.",
+            hint=f"Write `{ctx.command_path} {ctx.invoked_subcommand} …` and the options behind it.",
+        )
+        Desk(as_json=bool(given.get("as_json"))).tell(error)
+        raise typer.Exit(error.exit)
+
+
+def _log_fault(desk: Desk, deed: Deed, error: Exception) -> None:
+    import structlog
+
+    if not structlog.is_configured():
+        # Unconfigured, it would write to stdout.
+        desk.configure_logs()
+    structlog.get_logger(room="cli").error("fault", command=deed.__name__, exc_info=error)

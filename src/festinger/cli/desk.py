@@ -2,30 +2,32 @@
 
 A `Desk` knows what the person asked for (which space, which database, JSON or tables) and how to answer:
 results on stdout, everything else on stderr. With `--json` stdout holds one JSON document and nothing more.
-It opens settings and the store when a command asks, so that `festinger version` touches nothing.
+It opens settings and the store when a command asks, and imports them only then: `festinger version` touches
+nothing and waits for nothing.
 """
 
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from getpass import getpass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, TextIO
 
-import orjson
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
-
-from festinger.errors import BadInput
-from festinger.seeing.logs import configure
-from festinger.settings.deployment import this_process
-from festinger.settings.live import LiveSettings
-from festinger.text.redaction import without_secrets
+from festinger.cli.plain import as_json, one_line, plain
+from festinger.errors import BadInput, FestingerError, NotFound
+from festinger.ids import SpaceId
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from festinger.app.wiring import App, Start
+    from festinger.settings.live import LiveSettings
+
+UNWRAPPED = 10_000
+"""Columns of an output that is no terminal: a script wants one line a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,45 +45,65 @@ class Desk:
 
     # answering
 
-    def show(self, document: Any, *, table: Table | None = None, text: str = "") -> None:
-        """The result: as one JSON document, or as the table or lines that people read."""
+    def show(self, document: Any, *, table: "Table | None" = None, text: str = "") -> None:
+        """The result: as one JSON document, or as the table that people read, or as `text` if it has no row."""
         if self.as_json:
-            sys.stdout.buffer.write(orjson.dumps(document, default=str, option=orjson.OPT_INDENT_2) + b"\n")
-            sys.stdout.flush()
+            _write(sys.stdout, as_json(document, indent=True))
         elif table is not None and table.row_count:
-            self._out.print(table)
+            _write(sys.stdout, self._drawn(table))
         else:
-            self._out.print(text, soft_wrap=True)
+            _write(sys.stdout, plain(text))
 
     def line(self, record: Any, text: str) -> None:
         """One record of a stream: NDJSON, or a line."""
-        if self.as_json:
-            sys.stdout.buffer.write(orjson.dumps(record, default=str) + b"\n")
-            sys.stdout.flush()
-        else:
-            self._out.print(text, soft_wrap=True)
+        _write(sys.stdout, as_json(record) if self.as_json else one_line(text))
 
     def say(self, message: str) -> None:
         """A message beside the result; left out with `--quiet`."""
         if not self.quiet:
-            self._err.print(message, soft_wrap=True)
+            _write(sys.stderr, plain(message))
 
-    def table(self, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+    def tell(self, error: FestingerError) -> None:
+        """What went wrong and what to do, in two lines or as JSON. It is said with `--quiet` too."""
+        said = as_json(error.as_json()) if self.as_json else f"{plain(error.message)}\n{plain(error.hint)}"
+        _write(sys.stderr, said)
+
+    def table(self, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> "Table":
         """Aligned columns without box art."""
-        table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
         for header in headers:
             table.add_column(header, overflow="fold")
         for row in rows:
-            table.add_row(*("" if cell is None else str(cell) for cell in row))
+            # `Text`, because a plain string would be read for markup.
+            table.add_row(*(Text("" if cell is None else one_line(cell)) for cell in row))
         return table
 
-    @contextmanager
-    def progress(self) -> Iterator[Progress]:
-        """A bar on stderr; nothing with `--quiet`."""
-        with Progress(
-            console=self._err, disable=self.quiet or not sys.stderr.isatty(), transient=True
-        ) as bar:
-            yield bar
+    @property
+    def colored(self) -> bool:
+        """Whether stdout may be coloured: a terminal, and nobody who objects."""
+        return self.color and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
+
+    def _drawn(self, table: "Table") -> str:
+        from rich.console import Console
+
+        terminal = sys.stdout.isatty()
+        console = Console(
+            force_terminal=terminal,
+            no_color=not self.colored,
+            color_system="auto" if self.colored else None,
+            width=None if terminal else UNWRAPPED,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        with console.capture() as drawn:
+            console.print(table)
+        return "\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n"))
+
+    # asking
 
     def confirm(self, word: str, what: str) -> None:
         """Ask for the typed word before something is destroyed."""
@@ -89,9 +111,19 @@ class Desk:
             return
         if not sys.stdin.isatty():
             raise BadInput(f"{what} This needs a person.", hint="Add `--yes` if a script may do it.")
-        self._err.print(f"{what}\nType [bold]{word}[/bold] to go on: ", end="")
-        if input().strip() != word:
+        _write(sys.stderr, plain(f"{what}\nType `{word}` to go on: "), end="")
+        with _interrupts():
+            typed = sys.stdin.readline().strip()
+        if typed != word:
             raise BadInput("Not confirmed; nothing was changed.", hint=f"Type `{word}`, or add `--yes`.")
+
+    def secret(self, what: str) -> str:
+        """A secret that the person types unseen, or that comes on standard input; never an argument."""
+        with _interrupts():
+            given = getpass(f"{what}: ") if sys.stdin.isatty() else sys.stdin.readline()
+        if not given.strip():
+            raise BadInput(f"No {what} was given.", hint="Type it when asked, or send it on standard input.")
+        return given.strip()
 
     # opening
 
@@ -100,44 +132,60 @@ class Desk:
         given = {name: value for name, value in flags.items() if value is not None}
         return replace(self, flags={**self.flags, **given}, door=door)
 
-    def settings(self) -> LiveSettings:
-        """The settings of this process; the config table is laid over them when the store opens."""
+    def settings(self) -> "LiveSettings":
+        """The settings of this process, with the log set up as they say; the config table is laid over them
+        when the store opens."""
+        from festinger.settings.deployment import this_process
+        from festinger.settings.live import LiveSettings
+
         flags = dict(self.flags)
         if self.database is not None:
             flags["database_url"] = self.database
-        return LiveSettings(this_process(config=self.config, flags=flags))
+        settings = LiveSettings(this_process(config=self.config, flags=flags))
+        self.configure_logs(settings)
+        return settings
 
-    def configure_logs(self, settings: LiveSettings) -> None:
+    def configure_logs(self, settings: "LiveSettings | None" = None) -> None:
         """Set the log up: as the settings say for a process that stays, warnings only for a command."""
-        chosen = settings.now.log
+        from festinger.seeing.logs import configure
+        from festinger.settings.tree import LogSettings
+        from festinger.text.redaction import without_secrets
+
+        chosen = settings.now.log if settings else LogSettings()
         level = chosen.level if self.door != "cli" or chosen.level == "debug" else "warning"
         configure(level=level, style=chosen.format, content=chosen.content, redact=without_secrets)
 
     @asynccontextmanager
     async def app(
-        self, *, start: "Start | None" = None, settings: LiveSettings | None = None
+        self, *, start: "Start | None" = None, settings: "LiveSettings | None" = None
     ) -> "AsyncIterator[App]":
         """Everything below the doors, open on the store of this command."""
-        # Imported here: the wiring brings every room, which takes a second that `version` need not wait.
         from festinger.app.wiring import Start, open_app
 
         settings = settings or self.settings()
-        self.configure_logs(settings)
         async with open_app(settings, door=self.door, progress=self.say, start=start or Start()) as app:
             yield app
 
-    @property
-    def _out(self) -> Console:
-        return self._console(sys.stdout)
+    def space_in(self, app: "App") -> SpaceId:
+        """The space of `--space`, by name or id."""
+        found = app.directory.find(self.space)
+        if found is None:
+            raise NotFound(f"There is no space `{self.space[:80]}`.", hint="`festinger spaces` lists them.")
+        return found
 
-    @property
-    def _err(self) -> Console:
-        return self._console(sys.stderr)
 
-    def _console(self, file: Any) -> Console:
-        system: Literal["auto"] | None = "auto" if self.color and "NO_COLOR" not in os.environ else None
-        # Piped output is not wrapped: a script wants one line a row.
-        width = None if file.isatty() else 10_000
-        return Console(
-            file=file, color_system=system, width=width, highlight=False, markup=file is sys.stderr
-        )
+def _write(stream: TextIO, text: str, *, end: str = "\n") -> None:
+    """Write at once, whatever the stream can show."""
+    encoding = stream.encoding or "utf-8"
+    stream.write((text + end).encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Let Ctrl-C end a question at once; the event loop would only take note of it and go on waiting."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

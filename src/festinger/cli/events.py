@@ -11,7 +11,6 @@ from festinger.cli.desk import Desk
 from festinger.clock import iso
 from festinger.events.event import Event
 from festinger.events.feed import Gap, history
-from festinger.ids import SpaceId
 
 
 def register(app: typer.Typer) -> None:
@@ -26,23 +25,28 @@ async def events(
     trace: Annotated[str | None, typer.Option("--trace", help="Only what this request caused.")] = None,
     subject: Annotated[str | None, typer.Option("--subject", help="Only about this subject.")] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what happens from now.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many, the newest.")] = 50,
 ) -> None:
     """What happened, the oldest first; with `--follow`, also what happens next.
 
     Example: festinger events --follow --name setting_changed
     """
-    space, names = SpaceId(desk.space), tuple(name or ())
+    names = tuple(name or ())
     async with desk.app() as app:
+        space = desk.space_in(app)
         found = await history(app.store, space=space, trace=trace, subject=subject, names=names, limit=limit)
         for event in reversed(found):
             desk.line(asdict(event), _line(event))
         if not follow:
+            if not found:
+                desk.say("No such events. `festinger events --follow` waits for the next ones.")
             return
-        async for news in follow_events(app, space=space, names=names):
+        # From the last one that was shown: what happened since must not fall between the two looks.
+        after = found[0].id if found else None
+        async for news in follow_events(app, space=space, names=names, after=after):
             if isinstance(news, Gap):
                 desk.say("Too much happened at once; some events are not shown.")
-            else:
+            elif (trace is None or news.trace == trace) and (subject is None or news.subject == subject):
                 desk.line(asdict(news), _line(news))
 
 

@@ -1,25 +1,38 @@
 """`festinger jobs`: background work, waiting, dead, scheduled."""
 
+import asyncio
+from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from festinger.cli.command import command
+from festinger.app.wiring import App
+from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
+from festinger.cli.plain import moment
+from festinger.cli.progress import progress
 from festinger.errors import BadInput
-from festinger.jobs.deadletters import JobView, State, drop, list_jobs, retry, retry_all
+from festinger.jobs.deadletters import JobView, State, drop, find_job, list_jobs, retry, retry_all
 from festinger.jobs.schedule import scheduled
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+LOOK_SECONDS = 0.5
+"""How often a job that is waited for is looked at; it reports at most twice a second."""
+
+UNDER_WAY = (State.WAITING, State.RUNNING)
 
 JobId = Annotated[int, typer.Argument(help="Number of the job.")]
 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        help="Background work: see it, run it now, retry or drop what died.", no_args_is_help=True
+        help="Background work: see it, run it now, retry or drop what died.\n\nExample: festinger jobs --dead"
     )
     app.add_typer(group, name="jobs")
-    command(group, "list")(list_work)
+    listing(group)(list_work)
     command(group, "schedule")(show_schedule)
     command(group, "run")(run_now)
     command(group, "retry")(retry_dead)
@@ -31,18 +44,19 @@ async def list_work(
     desk: Desk,
     state: Annotated[State | None, typer.Option("--state", help="Only jobs in this state.")] = None,
     dead: Annotated[bool, typer.Option("--dead", help="Only jobs that were given up.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many, the newest.")] = 50,
 ) -> None:
     """Jobs, the newest first.
 
-    Example: festinger jobs list --dead
+    Example: festinger jobs list --state running
     """
+    if dead and state not in (None, State.DEAD):
+        raise BadInput("`--dead` and `--state` contradict each other.", hint="Give one of them.")
     async with desk.app() as app:
         found = await list_jobs(app.store, state=State.DEAD if dead else state, limit=limit)
-    table = desk.table(
-        ("id", "job", "queue", "state", "tries", "progress", "error"), (_row(job) for job in found)
-    )
-    desk.show([asdict(job) for job in found], table=table, text="No such jobs.")
+    table = _dead(desk, found) if dead or state is State.DEAD else _all(desk, found)
+    empty = "Nothing has died." if dead else "No such jobs. `festinger jobs schedule` shows what comes."
+    desk.show([asdict(job) for job in found], table=table, text=empty)
 
 
 async def show_schedule(desk: Desk) -> None:
@@ -52,20 +66,34 @@ async def show_schedule(desk: Desk) -> None:
     """
     async with desk.app() as app:
         found = await scheduled(app.jobs)
-    rows = ((job.name, job.line or "(off)", job.next_at, job.last_due_at, job.result) for job in found)
+    rows = (
+        (job.name, job.line or "(off)", moment(job.next_at), moment(job.last_due_at), job.result)
+        for job in found
+    )
     desk.show(
         [asdict(job) for job in found], table=desk.table(("job", "cron", "next", "last", "result"), rows)
     )
 
 
-async def run_now(desk: Desk, name: Annotated[str, typer.Argument(help="Name of a periodic job.")]) -> None:
+async def run_now(
+    desk: Desk,
+    name: Annotated[str, typer.Argument(help="Name of a periodic job.")],
+    wait: Annotated[bool, typer.Option("--wait", help="Follow it to its end.")] = False,
+) -> int:
     """Start a periodic job now; a worker (in `serve` or `worker`) does it.
 
-    Example: festinger jobs run prune_events
+    Example: festinger jobs run prune_events --wait
     """
     async with desk.app() as app:
         job = await app.jobs.run_now(name)
-    desk.show({"job": job, "name": name}, text=f"Job {job} waits for a worker.")
+        if not wait:
+            desk.show({"job": job, "name": name}, text=f"Job {job} waits for a worker.")
+            return 0
+        desk.say(f"Job {job} waits for a worker. Ctrl-C stops the waiting, not the job.")
+        ended = await _followed(desk, app, job)
+    failed = ended.state is not State.DONE
+    desk.show(asdict(ended), text=f"Job {job} is {ended.state}. {ended.error}".rstrip())
+    return 1 if failed else 0
 
 
 async def retry_dead(
@@ -112,9 +140,45 @@ async def cancel(desk: Desk, job: JobId) -> None:
     )
 
 
-def _row(job: JobView) -> tuple[object, ...]:
-    progress = ""
-    if job.progress:
-        total = f"/{job.progress.total}" if job.progress.total else ""
-        progress = f"{job.progress.done}{total} {job.progress.note}"
-    return job.id, job.name, job.queue, job.state, job.attempts, progress, job.error
+async def _followed(desk: Desk, app: App, job: int) -> JobView:
+    """The job as it ended, after showing how far it was."""
+    with progress(desk, f"Job {job}") as report:
+        while (seen := await find_job(app.store, job)).state in UNDER_WAY:
+            if seen.progress:
+                report(seen.progress.done, seen.progress.total, seen.progress.note)
+            await asyncio.sleep(LOOK_SECONDS)
+    return seen
+
+
+def _all(desk: Desk, found: Iterable[JobView]) -> "Table":
+    rows = (
+        (job.id, job.name, job.queue, job.state, job.attempts, _progress(job), job.error) for job in found
+    )
+    return desk.table(("id", "job", "queue", "state", "tries", "progress", "error"), rows)
+
+
+def _dead(desk: Desk, found: Iterable[JobView]) -> "Table":
+    rows = (
+        (
+            job.id,
+            job.name,
+            _ids(job),
+            job.attempts,
+            moment(job.first_failed_at),
+            moment(job.last_failed_at),
+            job.error,
+        )
+        for job in found
+    )
+    return desk.table(("id", "job", "for", "tries", "first failed", "last failed", "error"), rows)
+
+
+def _progress(job: JobView) -> str:
+    if job.progress is None:
+        return ""
+    total = f"/{job.progress.total}" if job.progress.total else ""
+    return f"{job.progress.done}{total} {job.progress.note}".rstrip()
+
+
+def _ids(job: JobView) -> str:
+    return " ".join(f"{name}={value}" for name, value in job.ids.items())

@@ -6,17 +6,20 @@ from typing import Annotated
 import typer
 
 from festinger.app.access import issue_key, withdraw_key
-from festinger.cli.command import command
+from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
-from festinger.ids import SpaceId, pick, prefix
+from festinger.cli.plain import moment
+from festinger.ids import EVERY_SPACE, pick, prefix
 from festinger.store.keys import Role, keys
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Who may use this server: make, list and revoke keys.", no_args_is_help=True)
+    group = typer.Typer(
+        help="Who may use this server: make, list and revoke keys.\n\nExample: festinger keys"
+    )
     app.add_typer(group, name="keys")
+    listing(group)(list_keys)
     command(group, "make")(make)
-    command(group, "list")(list_keys)
     command(group, "revoke")(revoke)
 
 
@@ -34,7 +37,7 @@ async def make(
     Example: festinger keys make laptop --role admin
     """
     async with desk.app() as app:
-        space = SpaceId("*" if everywhere else desk.space)
+        space = EVERY_SPACE if everywhere else desk.space_in(app)
         key, secret = await issue_key(app, name, role=role, space=space, agent=for_agent, by="cli")
     desk.show({**asdict(key), "key": secret}, text=secret)
     desk.say("Keep it: it is not shown again. Send it as `X-Festinger-Key` or as a bearer token.")
@@ -48,7 +51,15 @@ async def list_keys(desk: Desk) -> None:
     async with desk.app() as app:
         found = await keys(app.store)
     rows = (
-        (str(key.id)[:13], key.name, key.role, key.space, key.agent, key.last_used_at, key.revoked_at)
+        (
+            str(key.id)[:13],
+            key.name,
+            key.role,
+            key.space,
+            key.agent,
+            moment(key.last_used_at),
+            moment(key.revoked_at),
+        )
         for key in found
     )
     table = desk.table(("id", "name", "role", "space", "agent", "last used", "revoked"), rows)

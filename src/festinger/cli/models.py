@@ -1,6 +1,5 @@
 """`festinger models`: language models with their keys."""
 
-import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -8,9 +7,9 @@ import typer
 from pydantic import SecretStr
 
 from festinger.app.models import drop_model, keep_model, try_model
-from festinger.cli.command import command
+from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
-from festinger.ids import SpaceId, read_id
+from festinger.ids import read_id
 from festinger.store.models import models
 
 ModelId = Annotated[str, typer.Argument(help="Id of the model.")]
@@ -18,11 +17,11 @@ ModelId = Annotated[str, typer.Argument(help="Id of the model.")]
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        help="Language models with their keys: add, list, try out, remove.", no_args_is_help=True
+        help="Language models with their keys: add, list, try out, remove.\n\nExample: festinger models"
     )
     app.add_typer(group, name="models")
+    listing(group)(list_models)
     command(group, "add")(add)
-    command(group, "list")(list_models)
     command(group, "test")(test)
     command(group, "remove")(remove)
 
@@ -34,15 +33,17 @@ async def add(
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="Where it answers, if not at the usual place.")
     ] = None,
-    key: Annotated[bool, typer.Option("--key", help="Read an API key from standard input.")] = False,
+    key: Annotated[
+        bool, typer.Option("--key", help="Ask for an API key, or read it from standard input.")
+    ] = False,
 ) -> None:
     """Keep a model; name its id in a setting such as `llm.judge` to use it.
 
     Example: festinger models add openai gpt-5 --key < key.txt
     """
-    secret = SecretStr(sys.stdin.readline().strip()) if key else None
+    secret = SecretStr(desk.secret("API key")) if key else None
     async with desk.app() as app:
-        space = SpaceId(desk.space)
+        space = desk.space_in(app)
         made = await keep_model(app, model, provider=provider, space=space, base_url=base_url, api_key=secret)
     desk.show({"id": str(made)}, text=str(made))
     desk.say(f"Use it with `festinger settings set llm.judge {made}`.")
@@ -54,11 +55,13 @@ async def list_models(desk: Desk) -> None:
     Example: festinger models list
     """
     async with desk.app() as app:
-        found = await models(app.store, space=SpaceId(desk.space), vault=app.vault)
+        found = await models(app.store, space=desk.space_in(app), vault=app.vault)
     rows = ((model.id, model.provider, model.model_name, model.base_url, model.api_key) for model in found)
     table = desk.table(("id", "provider", "model", "address", "key"), rows)
     desk.show(
-        [asdict(model) for model in found], table=table, text="No models; everything works without one."
+        [asdict(model) for model in found],
+        table=table,
+        text="No models; everything works without one. `festinger models add PROVIDER MODEL` keeps one.",
     )
 
 
@@ -68,7 +71,7 @@ async def test(desk: Desk, model: ModelId) -> int:
     Example: festinger models test 018f3a5e-…
     """
     async with desk.app() as app:
-        seen = await try_model(app, read_id(model), space=SpaceId(desk.space))
+        seen = await try_model(app, read_id(model), space=desk.space_in(app))
     error = seen.error.message if seen.error else None
     said = (
         f"{seen.model} does not answer: {error}"
@@ -85,5 +88,5 @@ async def remove(desk: Desk, model: ModelId) -> None:
     Example: festinger models remove 018f3a5e-…
     """
     async with desk.app() as app:
-        await drop_model(app, read_id(model), space=SpaceId(desk.space))
+        await drop_model(app, read_id(model), space=desk.space_in(app))
     desk.show({"removed": model}, text="Removed.")

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 import typer
 
 from festinger.app.tuning import change_setting, reset_setting
-from festinger.cli.command import command
+from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
-from festinger.ids import EVERY_SPACE, SpaceId
+from festinger.ids import EVERY_SPACE
 from festinger.settings.loaded import Setting
 
 Key = Annotated[str, typer.Argument(help="Name of the setting; a bare name where it is unique.")]
@@ -15,9 +15,9 @@ ForSpace = Annotated[bool, typer.Option("--only-this-space", help="For the space
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="See, change and reset settings.", no_args_is_help=True)
+    group = typer.Typer(help="See, change and reset settings.\n\nExample: festinger settings")
     app.add_typer(group, name="settings")
-    command(group, "list")(list_settings)
+    listing(group)(list_settings)
     command(group, "get")(show_setting)
     command(group, "set")(set_setting)
     command(group, "reset")(unset_setting)
@@ -29,7 +29,7 @@ async def list_settings(desk: Desk) -> None:
     Example: festinger settings list
     """
     async with desk.app() as app:
-        found = app.settings.loaded(SpaceId(desk.space)).settings()
+        found = app.settings.loaded(desk.space_in(app)).settings()
         problem = app.settings.problem
     table = desk.table(("key", "value", "source", "meaning"), (_row(setting) for setting in found))
     desk.show([_record(setting) for setting in found], table=table)
@@ -43,8 +43,8 @@ async def show_setting(desk: Desk, key: Key) -> None:
     Example: festinger settings get proxy.upstream
     """
     async with desk.app() as app:
-        setting = app.settings.loaded(SpaceId(desk.space)).setting(key)
-    desk.show(_record(setting), text=setting.value)
+        setting = app.settings.loaded(desk.space_in(app)).setting(key)
+    desk.show(_record(setting), text=setting.value or "(empty)")
 
 
 async def set_setting(
@@ -55,10 +55,12 @@ async def set_setting(
     Example: festinger settings set proxy.upstream http://127.0.0.1:8080
     """
     async with desk.app() as app:
-        before, after = await change_setting(app, key, value, by="cli", space=_space(desk, only))
+        before, after = await change_setting(
+            app, key, value, by="cli", space=desk.space_in(app) if only else EVERY_SPACE
+        )
     desk.show(
         {"before": _record(before), "after": _record(after)},
-        text=f"{after.key.name}: {before.value or '(empty)'} -> {value}{_restart(after)}",
+        text=f"{after.key.name}: {before.value or '(empty)'} -> {after.value or '(empty)'}{_restart(after)}",
     )
 
 
@@ -68,12 +70,8 @@ async def unset_setting(desk: Desk, key: Key, only: ForSpace = False) -> None:
     Example: festinger settings reset proxy.upstream
     """
     async with desk.app() as app:
-        after = await reset_setting(app, key, by="cli", space=_space(desk, only))
+        after = await reset_setting(app, key, by="cli", space=desk.space_in(app) if only else EVERY_SPACE)
     desk.show(_record(after), text=f"{after.key.name}: {after.value or '(empty)'} ({after.source})")
-
-
-def _space(desk: Desk, only: bool) -> SpaceId:
-    return SpaceId(desk.space) if only else EVERY_SPACE
 
 
 def _restart(setting: Setting) -> str:

@@ -1,18 +1,58 @@
-"""When should a process that stays end?"""
+"""When does a command end before it is done?
+
+SIGTERM cancels a command, so that whatever it has open is closed on the way out; Ctrl-C does so by asyncio's own
+doing. A process that stays takes the first signal as a wish to finish, and the second as an order: every task is
+cancelled. The third finds the system's own handling again, and kills.
+"""
 
 import asyncio
 import signal
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 STOP = (signal.SIGINT, signal.SIGTERM)
+TERMINATED = 128 + signal.SIGTERM
+"""What a shell sees of a command that SIGTERM ended."""
+
+T = TypeVar("T")
 
 
-async def until_signalled() -> None:
-    """Return when the person or the system asks this process to stop."""
-    loop, asked = asyncio.get_running_loop(), asyncio.Event()
-    for number in STOP:
-        loop.add_signal_handler(number, asked.set)
+async def cancelled_by_sigterm(work: Coroutine[Any, Any, T]) -> T:
+    """Do the work; SIGTERM cancels it."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def cancel() -> None:
+        loop.remove_signal_handler(signal.SIGTERM)
+        task.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, cancel)
     try:
-        await asked.wait()
+        return await work
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[asyncio.Event]:
+    """An event that the first signal sets. It is listened to until the block ends, which is when everything
+    is closed."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+    def stop() -> None:
+        if not asked.is_set():
+            asked.set()
+            return
+        for number in STOP:
+            loop.remove_signal_handler(number)
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+
+    for number in STOP:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield asked
     finally:
         for number in STOP:
             loop.remove_signal_handler(number)

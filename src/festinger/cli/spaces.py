@@ -5,18 +5,21 @@ from typing import Annotated
 
 import typer
 
-from festinger.app.spaces import call_space, erase_space, open_space
-from festinger.cli.command import command
+from festinger.app.spaces import call_space, erase_space, open_space, rows_in_space
+from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
+from festinger.cli.plain import moment
 from festinger.store.spaces import find_space, spaces
 
 Name = Annotated[str, typer.Argument(help="Name of the space.")]
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Isolated shared worlds: make, rename and delete them.", no_args_is_help=True)
+    group = typer.Typer(
+        help="Isolated shared worlds: make, rename and delete them.\n\nExample: festinger spaces"
+    )
     app.add_typer(group, name="spaces")
-    command(group, "list")(list_spaces)
+    listing(group)(list_spaces)
     command(group, "create")(create)
     command(group, "rename")(rename)
     command(group, "delete")(delete)
@@ -29,7 +32,7 @@ async def list_spaces(desk: Desk) -> None:
     """
     async with desk.app() as app:
         found = await spaces(app.store)
-    rows = ((space.name, space.id, space.created_at) for space in found)
+    rows = ((space.name, space.id, moment(space.created_at)) for space in found)
     desk.show([asdict(space) for space in found], table=desk.table(("name", "id", "since"), rows))
 
 
@@ -61,6 +64,7 @@ async def delete(desk: Desk, name: Name) -> None:
     """
     async with desk.app() as app:
         space = await find_space(app.store, name)
-        desk.confirm(space.name, f"Space `{space.name}` and every row of it are erased for ever.")
+        going = await rows_in_space(app, space)
+        desk.confirm(space.name, f"Space `{space.name}` and its {going} rows are erased for ever.")
         rows = await erase_space(app, space)
     desk.show({"space": space.name, "rows": rows}, text=f"Space `{space.name}` is gone, with {rows} rows.")

@@ -8,7 +8,6 @@ import typer
 from festinger.app.status import status as numbers
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
-from festinger.ids import SpaceId
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +20,7 @@ async def status(desk: Desk) -> None:
     Example: festinger status --json
     """
     async with desk.app() as app:
-        found = await numbers(app, space=SpaceId(desk.space))
+        found = await numbers(app, space=desk.space_in(app))
     desk.show(found, table=desk.table(("what", "number"), _flat(found)))
 
 

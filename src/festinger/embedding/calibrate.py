@@ -27,6 +27,9 @@ LEAST_PAIRS = 50
 STEPS = 200
 """Points of the curve, from 0 to 1."""
 
+KEPT_EVERY = 10
+"""Of the curve's points every tenth is kept with a profile: enough to see its shape."""
+
 GRAIN = 10_000
 """Thresholds are whole ten-thousandths: finer than vectors agree between machines they need not be."""
 
@@ -129,7 +132,9 @@ def profile_with(profile: Profile, proposal: Proposal, *, data: str, at: date, b
         Threshold.SAME: Reading(value=proposal.same, data=data, at=at, how=merges),
         Threshold.CHECK: Reading(value=proposal.check, data=data, at=at, how=looked_at),
     }
-    return replace(profile, readings=readings)
+    kept = proposal.curve[::KEPT_EVERY]
+    curve = tuple((at.cosine, at.precision, at.recall, at.false_merges) for at in kept)
+    return replace(profile, readings=readings, curve=curve)
 
 
 def _cosines(measured: Sequence[Measured], *, same: bool) -> NDArray[np.float64]:

@@ -53,6 +53,10 @@ class Threshold(StrEnum):
     PERIPHERAL = "peripheral"
 
 
+CurvePoint = tuple[float, float, float, float]
+"""A cosine, and what taking everything from it upwards as the same would give: precision, recall, false merges."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """One threshold and where it comes from. No value: measured, and no value reached the bar."""
@@ -73,6 +77,8 @@ class Profile:
     kinds: Mapping[str, str] = field(default_factory=dict)
     task_types: Mapping[Purpose, str] = field(default_factory=dict)
     readings: Mapping[Threshold, Reading] = field(default_factory=dict)
+    curve: tuple[CurvePoint, ...] = ()
+    """What `same` and `check` were read from, where they were measured on this installation."""
 
     @property
     def calibrated(self) -> bool:
@@ -110,7 +116,21 @@ def installed_profiles(path: Path) -> Mapping[str, Profile]:
     if not path.exists():
         return bundled_profiles()
     measured = read_profiles(path.read_text(encoding="utf-8"), source=str(path))
-    return {**bundled_profiles(), **measured}
+    bundled = bundled_profiles()
+    return {**bundled, **{name: _over(profile_of(name, bundled), own) for name, own in measured.items()}}
+
+
+def _over(bundled: Profile, own: Profile) -> Profile:
+    """`own`, and what it does not say as it comes with Festinger."""
+    return replace(
+        own,
+        dimensions=own.dimensions or bundled.dimensions,
+        max_tokens=own.max_tokens or bundled.max_tokens,
+        prefixes={**bundled.prefixes, **own.prefixes},
+        kinds={**bundled.kinds, **own.kinds},
+        task_types={**bundled.task_types, **own.task_types},
+        readings={**bundled.readings, **own.readings},
+    )
 
 
 def read_profiles(text: str, *, source: str) -> Mapping[str, Profile]:
@@ -144,6 +164,7 @@ class _Entry(_Strict):
     kinds: dict[str, str] = {}
     task_types: dict[Purpose, str] = {}
     thresholds: dict[Threshold, _Reading] = {}
+    curve: tuple[CurvePoint, ...] = ()
 
 
 class _Sheet(_Strict):
@@ -159,6 +180,7 @@ def _profile(name: str, entry: _Entry, sheet: _Sheet) -> Profile:
         kinds=entry.kinds,
         task_types=entry.task_types,
         readings={**_carried(entry.carries, sheet), **_own(entry)},
+        curve=entry.curve,
     )
 
 

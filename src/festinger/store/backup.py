@@ -121,6 +121,13 @@ async def tally(connection: Connection) -> Tally:
     )
 
 
+async def counted(url: str) -> Tally:
+    """What a database holds now."""
+    with translated():
+        async with await Connection.connect(checked(url), row_factory=dict_row) as connection:
+            return await tally(connection)
+
+
 def programs_for(server_version: int) -> Binaries:
     """The oldest programs that we have and that can read a server of this version (180001 is 18.1)."""
     major = server_version // 10_000

@@ -1,0 +1,150 @@
+"""`festinger calibrate`: where the thresholds of an embedder lie."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from festinger.app.providers import supplies_of
+from festinger.app.wiring import App
+from festinger.cli.command import command
+from festinger.cli.desk import Desk
+from festinger.cli.progress import progress
+from festinger.embedding.calibrate import Bars, Measured, Pair, Proposal, measure, profile_with, propose
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.measured import FILE, keep_profile, measured_profiles
+from festinger.embedding.profiles import CurvePoint, Profile, Threshold
+from festinger.embedding.registry import open_embedder
+from festinger.errors import BadInput
+
+AT_ONCE = 200
+"""Pairs that are measured between two looks at the progress."""
+
+PROPOSED = (Threshold.SAME, Threshold.CHECK)
+
+SHAPE = '{"a": "…", "b": "…", "label": "same"} or "different"'
+
+
+def register(app: typer.Typer) -> None:
+    command(app)(calibrate)
+
+
+async def calibrate(
+    desk: Desk,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Labelled pairs, one JSON object a line.")
+    ] = None,
+    embedder: Annotated[
+        str | None, typer.Option("--embedder", help="Another one than the settings choose.")
+    ] = None,
+    save: Annotated[bool, typer.Option("--save", help="Use the new thresholds from the next start.")] = False,
+) -> None:
+    """Measure pairs of texts and propose thresholds; without `--save` nothing changes.
+
+    Each line of the file is {"a": "…", "b": "…", "label": "same"}, or "different".
+
+    Example: festinger calibrate --data pairs.jsonl
+    """
+    if data is None:
+        raise BadInput(
+            "Calibrating needs pairs of texts.", hint=f"Give `--data FILE` with lines like {SHAPE}."
+        )
+    pairs = read_pairs(data)
+    async with desk.app() as app:
+        chosen = embedder or app.settings.now.embedding.model
+        opened = await open_embedder(chosen, supplies_of(app))
+        try:
+            proposal = propose(await _measured(desk, opened, pairs), Bars())
+        finally:
+            await opened.close()
+        file = app.home / FILE
+        new = _profile(app, opened, proposal, data=data.name)
+        if save:
+            keep_profile(file, new)
+    desk.show(_record(opened.profile, new, proposal, saved=save), text=_text(opened.profile, new, proposal))
+    saved = (
+        f"Saved to {file}; in force from the next start."
+        if save
+        else "Nothing was changed; `--save` keeps it."
+    )
+    desk.say(saved)
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    a: str
+    b: str
+    label: Literal["same", "different"]
+
+
+def read_pairs(file: Path) -> list[Pair]:
+    """The labelled pairs of a JSONL file; the first line that is none is named."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"`{file}` cannot be read: {error}.") from error
+    return [_pair(line, at=f"{file}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _pair(line: str, *, at: str) -> Pair:
+    try:
+        read = _Line.model_validate_json(line)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        raise BadInput(f"{at} is no pair: {fault['msg']}.", hint=f"Each line is {SHAPE}.") from error
+    return Pair(a=read.a, b=read.b, same=read.label == "same")
+
+
+async def _measured(desk: Desk, embedder: Embedder, pairs: Sequence[Pair]) -> list[Measured]:
+    found: list[Measured] = []
+    with progress(desk, "Measuring pairs") as report:
+        for start in range(0, len(pairs), AT_ONCE):
+            found += await measure(embedder, pairs[start : start + AT_ONCE])
+            report(len(found), len(pairs), "")
+    return found
+
+
+def _profile(app: App, embedder: Embedder, proposal: Proposal, *, data: str) -> Profile:
+    """What is kept: the two thresholds over whatever was measured here before, and nothing that came bundled."""
+    before = measured_profiles(app.home / FILE).get(embedder.name, Profile(name=embedder.name))
+    today = app.tools.clock().date()
+    return profile_with(before, proposal, data=f"{data}, {proposal.pairs} pairs", at=today, bars=Bars())
+
+
+def _record(old: Profile, new: Profile, proposal: Proposal, *, saved: bool) -> dict[str, Any]:
+    return {
+        "embedder": new.name,
+        "pairs": proposal.pairs,
+        "auc": round(proposal.auc, 4),
+        "thresholds": {name: {"old": old.threshold(name), "new": new.threshold(name)} for name in PROPOSED},
+        "curve": [
+            dict(zip(("cosine", "precision", "recall", "false_merges"), point, strict=True))
+            for point in new.curve
+        ],
+        "saved": saved,
+    }
+
+
+def _text(old: Profile, new: Profile, proposal: Proposal) -> str:
+    return "\n".join(
+        [
+            f"{new.name}: {proposal.pairs} pairs, AUC {proposal.auc:.4f}",
+            *(f"{name}: {_number(old, name)} -> {_number(new, name)}" for name in PROPOSED),
+            "",
+            "cosine  precision  recall  false merges",
+            *_drawn(new.curve),
+        ]
+    )
+
+
+def _number(profile: Profile, name: Threshold) -> str:
+    value = profile.threshold(name)
+    return "never by vectors alone" if value is None else f"{value:.4f}"
+
+
+def _drawn(curve: Sequence[CurvePoint]) -> Iterator[str]:
+    for cosine, precision, recall, false_merges in curve:
+        yield f"{cosine:6.2f}  {precision:9.3f}  {recall:6.3f}  {false_merges:12.3f}"

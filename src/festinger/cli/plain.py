@@ -1,0 +1,45 @@
+"""How does somebody else's text come onto a terminal?
+
+As text and nothing else. Control characters, escape sequences and marks that turn the direction of a line are
+shown by their number, so that a stored value cannot colour, move, hide or answer anything. Nothing here is
+markup, and half a character does not stop a command.
+"""
+
+import re
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from festinger.clock import iso
+
+_TURNS = r"\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+_BREAKS_TEXT = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_TURNS}\ud800-\udfff]")
+_BREAKS_LINE = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNS}\ud800-\udfff]")
+_NOT_ESCAPED_BY_JSON = re.compile(rf"[\x7f-\x9f{_TURNS}]")
+
+
+def plain(text: object) -> str:
+    """Several lines of text."""
+    return _BREAKS_TEXT.sub(_shown, str(text))
+
+
+def one_line(text: object) -> str:
+    """A cell, a value, anything that may not end its line."""
+    return _BREAKS_LINE.sub(_shown, str(text))
+
+
+def as_json(document: Any, *, indent: bool = False) -> str:
+    """One JSON document, with everything escaped in it that a terminal would obey."""
+    options = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
+    raw = orjson.dumps(document, default=plain, option=options)
+    return _NOT_ESCAPED_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", raw.decode())
+
+
+def moment(at: datetime | None) -> str:
+    """A time as people read it, to the second; nothing where there is none."""
+    return iso(at.replace(microsecond=0)) if at else ""
+
+
+def _shown(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()

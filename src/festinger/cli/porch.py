@@ -1,0 +1,64 @@
+"""What does the door do while the rooms behind it are still being loaded?
+
+Loading every room takes a second or two, and opening the store longer. The door waits for neither: it holds a
+`Porch`. Requests for models pass; whoever asks for our own pages or shows a key waits here until the rooms are
+loaded. What they then meet is `house`.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from festinger.app.tools import Tools
+from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.proxy.upstream import Upstream
+from festinger.settings.live import LiveSettings
+from festinger.store.keys import ApiKey
+
+if TYPE_CHECKING:
+    from festinger.cli.house import House
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What the house is built from."""
+
+    settings: LiveSettings
+    tools: Tools
+    upstream: Upstream
+    workers: bool
+    say: Callable[[str], None]
+
+
+class Porch:
+    """Where callers wait for the house."""
+
+    def __init__(self) -> None:
+        self._house: asyncio.Future[House] = asyncio.get_running_loop().create_future()
+
+    async def open_house(self, plan: Plan, *, stop: asyncio.Event) -> None:
+        """Load the rooms beside the running server, let callers in, and hold everything open until `stop`."""
+        # In a thread, so that the loop forwards meanwhile.
+        rooms = await asyncio.to_thread(import_module, "festinger.cli.house")
+        house: House = rooms.built(plan)
+        self._house.set_result(house)
+        await house.live(stop)
+
+    async def pages(self, scope: Any, receive: Any, send: Any) -> None:
+        """Our own pages, as an ASGI app."""
+        house = await asyncio.shield(self._house)
+        await house.pages(scope, receive, send)
+
+    async def find_key(self, secret: str) -> ApiKey | None:
+        house = await asyncio.shield(self._house)
+        return await house.keeper.find_key(secret)
+
+    def known_space(self, name: str) -> SpaceId | None:
+        if self._house.done():
+            return self._house.result().keeper.known_space(name)
+        return MAIN_SPACE if name == MAIN_SPACE else None
+
+    def ready(self) -> bool:
+        return self._house.done() and self._house.result().keeper.is_open()

@@ -1,0 +1,79 @@
+"""How far is it?
+
+Something that takes more than a second shows it: a bar on a terminal, elsewhere a line every ten seconds, so that a
+log is not filled. With `--quiet`, nothing. Whoever does the work reports; nothing here knows what it is.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from festinger.cli.desk import Desk
+from festinger.cli.plain import one_line
+from festinger.clock import Stopwatch, system_stopwatch
+
+LINE_EVERY_SECONDS = 10.0
+
+Report = Callable[[int, int | None, str], None]
+"""Told what is done, of how much if that is known, and a word about it."""
+
+
+@contextmanager
+def progress(desk: Desk, what: str, *, stopwatch: Stopwatch = system_stopwatch) -> Iterator[Report]:
+    """Show the way of a long deed while the block runs."""
+    if desk.quiet:
+        yield lambda _done, _total, _note: None
+    elif sys.stderr.isatty():
+        with _bar(desk, what) as report:
+            yield report
+    else:
+        yield lines(desk.say, what, stopwatch=stopwatch)
+
+
+def lines(say: Callable[[str], None], what: str, *, stopwatch: Stopwatch) -> Report:
+    """Reports as lines, at most one in ten seconds; what takes no ten seconds has none."""
+    began = said = stopwatch()
+
+    def report(done: int, total: int | None, note: str) -> None:
+        nonlocal said
+        now = stopwatch()
+        if now - said >= LINE_EVERY_SECONDS:
+            said = now
+            say(line(what, done, total=total, note=note, seconds=now - began))
+
+    return report
+
+
+def line(what: str, done: int, *, total: int | None, note: str, seconds: float) -> str:
+    """One line: done, total, rate, time left."""
+    rate = done / seconds if seconds > 0 else 0.0
+    parts = [f"{what}: {done}{f'/{total}' if total else ''} {note}".rstrip(), f"{rate:.1f}/s"]
+    if total and rate:
+        parts.append(f"{max(0.0, (total - done) / rate):.0f} s left")
+    return ", ".join(parts)
+
+
+@contextmanager
+def _bar(desk: Desk, what: str) -> Iterator[Report]:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(file=sys.stderr, no_color=not desk.colored, emoji=False, highlight=False)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(escape(one_line(what)), total=None, rate="")
+
+        def report(done: int, total: int | None, note: str) -> None:
+            speed = bar.tasks[0].speed
+            rate = f"{speed:.1f}/s" if speed else ""
+            described = escape(one_line(f"{what} {note}".rstrip()))
+            bar.update(task, completed=done, total=total, description=described, rate=rate)
+
+        yield report
