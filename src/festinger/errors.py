@@ -2,13 +2,20 @@
 
     FestingerError                    500  exit 1   a fault of ours
     ├── BadInput                      422  exit 2
+    │   ├── BadDecision
     │   ├── BadFact                   400
+    │   │   ├── RootSlot
+    │   │   └── SelfParent
     │   ├── BadSetting
     │   ├── ProposalRefused
     │   └── UnknownSetting            404
     ├── TooLarge                      413  exit 2
     ├── TooMany                       429  exit 5
     ├── NotFound                      404  exit 3
+    │   ├── NoSuchConcept
+    │   ├── NoSuchConflict
+    │   ├── NoSuchCue
+    │   └── NoSuchRun
     ├── Refused                       409  exit 4
     │   ├── AlreadyDecided
     │   ├── AlreadyRunning
@@ -101,11 +108,27 @@ class BadInput(FestingerError):
     default_hint = "Correct the input and try again."
 
 
+class BadDecision(BadInput):
+    """This cannot be decided so."""
+
+    default_hint = "Look at the conflict; its type says which decisions there are."
+
+
 class BadFact(BadInput):
     """This is not a fact in the form `X -isa Y in context of Z`."""
 
     http = 400
     default_hint = "Write it as `X -isa Y in context of Z` or `X -ispart Y in context of Z`."
+
+
+class RootSlot(BadFact):
+    """This would write the root of a dimension, which stands for the dimension itself."""
+
+    default_hint = "Say it in another dimension."
+
+
+class SelfParent(BadFact):
+    """Nothing can be in itself."""
 
 
 class BadSetting(BadInput):
@@ -149,6 +172,24 @@ class NotFound(FestingerError):
     http = 404
     exit = 3
     default_hint = "Check the id; an 8-character prefix is enough where it is unique."
+
+
+class NoSuchConcept(NotFound):
+    """There is no such concept."""
+
+    default_hint = "Look at the nearest known spellings."
+
+
+class NoSuchConflict(NotFound):
+    """There is no such conflict."""
+
+
+class NoSuchCue(NotFound):
+    """There is no such statement in quarantine."""
+
+
+class NoSuchRun(NotFound):
+    """There is no such run."""
 
 
 class Refused(FestingerError):

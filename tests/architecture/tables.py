@@ -15,6 +15,22 @@ OWNERS = {
     "job_record": "jobs",
     "periodic": "jobs",
     "periodic_run": "jobs",
+    "soas": "world",
+    "soas_sentence": "world",
+    "urd": "world",
+    "urd_cause": "world",
+    "urd_history": "world",
+    "world_version": "world",
+    "world_log": "world",
+    "world_tombstone": "world",
+    "resolution_queue": "world",
+    "resolution_run": "consolidation",
+    "cue_waiting": "world",
+    "cue_quarantine": "world",
+    "cue_quarantine_cause": "world",
+    "held_session": "world",
+    "session_collision": "world",
+    "alias": "world",
 }
 """Only its owner writes a table."""
 

@@ -14,7 +14,7 @@ SPEC = ROOT / "docs" / "spec"
 
 ROOMS_TO_COME = {
     "agent", "api", "cli", "consolidation", "console", "episodes", "import", "judge", "mcp", "memory",
-    "outcomes", "proposals", "retrieval", "world",
+    "outcomes", "proposals", "retrieval",
 }  # fmt: skip
 """Sections of the specification whose rooms are not built yet. A room that comes takes its name out here,
 and with it every key of its table must be in the tree."""
@@ -24,9 +24,7 @@ KEYS_TO_COME = {
     "bench.bootstrap", "bench.data", "bench.peer_timeout_s",
     "proxy.capture", "proxy.capture_thinking", "proxy.edit_max_bytes", "proxy.inject_cloud_models",
     "proxy.inject_into_tool_messages", "proxy.injection_position", "proxy.label", "proxy.log_text",
-    "proxy.loop.breaker", "proxy.loop.breaker_seconds", "proxy.loop.collapse_cut_text", "proxy.loop.enabled",
-    "proxy.loop.keep_steps", "proxy.loop.keep_zero_temperature", "proxy.loop.ladder", "proxy.loop.poll_tools",
-    "proxy.loop.thresholds", "proxy.memory_deadline_ms", "proxy.recollection_max_share",
+    "proxy.memory_deadline_ms", "proxy.recollection_max_share",
     "proxy.recollection_max_tokens", "proxy.request_log_days", "proxy.session_idle", "proxy.sessions_max",
     "proxy.side_patterns", "proxy.spool_max_mb", "proxy.volatile_markers",
     "rerank.timeout_ms",
@@ -37,6 +35,7 @@ KEYS_TO_COME = {
 WORDED = {
     "home": "",  # the usual place of the user, which differs for root
     "proxy.allow_management": "false",  # callers on this machine always may
+    "proxy.loop.poll_tools": "*wait*, *status*, *poll*, *sleep*, *output*",  # listed at the rule itself
 }
 """Defaults that the specification gives in words."""
 

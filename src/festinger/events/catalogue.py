@@ -87,7 +87,60 @@ RELIABILITY = {
     "crash_reported": shape(run=TEXT, file=TEXT),
 }
 
-CATALOGUE: Mapping[str, Shape] = MappingProxyType({**FOUNDATION, **PROXY, **DOORS, **RELIABILITY})
+_EDGE = shape(
+    concept_id=COUNT,
+    parent_id=COUNT,
+    dim_id=COUNT,
+    is_isa=FLAG,
+    confidence=NUMBER,
+    source=TEXT,
+    origin=TEXT,
+    version=COUNT,
+)
+_CHANGED_EDGE = shape(before=JSON, after=JSON, reason=TEXT, conflict=TEXT.or_none())
+_CUE = shape(
+    quarantine_id=TEXT, concept=TEXT, parent=TEXT, dim=TEXT, is_isa=FLAG, origin=TEXT, causes=COUNT
+)
+
+WORLD = {
+    "concept_confirmed": shape(concept_id=COUNT, token=TEXT, by=TEXT),
+    "concept_wanted": shape(concept_id=COUNT, token=TEXT, encounters=COUNT),
+    "dimension_created": shape(dim_id=COUNT, token=TEXT, by=TEXT),
+    "edge_added": _EDGE,
+    "edge_corroborated": _EDGE,
+    "edge_removed": _EDGE,
+    "edge_replaced": _CHANGED_EDGE,
+    "edge_moved": _CHANGED_EDGE,
+    "cue_quarantined": _CUE,
+    "cue_admitted": _CUE,
+    "cue_rejected": _CUE,
+    "conflict_opened": shape(
+        conflict=TEXT,
+        about=TEXT,
+        collision_type=TEXT,
+        concept=JSON,
+        dim=JSON,
+        existing=JSON,
+        incoming=JSON,
+        priority=COUNT,
+    ),
+    "conflict_decided": shape(
+        conflict=TEXT, about=TEXT, status=TEXT, decision=TEXT, decided_by=TEXT, before=JSON, after=JSON
+    ),
+    "conflict_undone": shape(conflict=TEXT, about=TEXT, by=TEXT),
+    "resolution_finished": shape(
+        run_id=TEXT,
+        seen=COUNT,
+        resolved=COUNT,
+        dismissed=COUNT,
+        waiting=COUNT,
+        failed=COUNT,
+        cost_usd=NUMBER.or_none(),
+    ),
+    "write_failed": shape(concept_id=COUNT, model=TEXT, reason=TEXT, attempts=COUNT),
+}
+
+CATALOGUE: Mapping[str, Shape] = MappingProxyType({**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD})
 
 AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)
 

@@ -8,11 +8,13 @@ table cannot hold it. Unknown keys are refused. Where values come from is `sourc
 import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
 from croniter import croniter
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 CRON_FIELDS = 5
+LEVELS = 4
 _CHANCE = re.compile(r"(?:^|[\s,])[rh]", re.IGNORECASE)
 
 
@@ -38,6 +40,7 @@ def key(
 
 CRON_WORDS = "a cron line of five fields such as `0 2 * * *`, or empty"
 URL_WORDS = "an http address such as `http://127.0.0.1:11434`, without a password or a query"
+TIMEZONE_WORDS = "a time zone such as `UTC` or `Europe/Oslo`"
 MODEL_WORDS = "text of the form `provider:model`"
 
 
@@ -58,7 +61,15 @@ def _http_url(url: str) -> str:
     return url.rstrip("/")
 
 
+def _timezone(name: str) -> str:
+    # Asked of the names that there are: a name that is a path would be opened as a file.
+    if name not in available_timezones():
+        raise ValueError(f"must be {TIMEZONE_WORDS}")
+    return name
+
+
 Cron = Annotated[str, AfterValidator(_cron)]
+Timezone = Annotated[str, AfterValidator(_timezone)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 
 
@@ -186,6 +197,68 @@ class UpstreamSettings(Section):
     )
 
 
+LadderStep = Literal["nudge", "temperature", "prune", "breaker"]
+
+
+class StreamLoopSettings(Section):
+    """When a reply that is still streaming counts as a loop. Counts are repeats, sizes are characters."""
+
+    period_notice: int = key(4, "Exact repeats of a block that are noticed.", ge=2, le=1000)
+    period_notice_chars: int = key(200, "Characters that these repeats fill at least.", ge=20, le=8000)
+    period_cut: int = key(6, "Exact repeats of a block that end the reply.", ge=2, le=1000)
+    period_cut_chars: int = key(400, "Characters that these repeats fill at least.", ge=20, le=100_000)
+    counter_notice: int = key(6, "Repeats with other numbers that are noticed.", ge=2, le=1000)
+    counter_notice_chars: int = key(400, "Characters that these repeats fill at least.", ge=20, le=8000)
+    counter_cut: int = key(8, "Repeats that only count on and end the reply.", ge=2, le=1000)
+    counter_cut_chars: int = key(600, "Characters that these repeats fill at least.", ge=20, le=100_000)
+    sentences_distinct: int = key(6, "Different sentences that are few.", ge=1, le=100)
+    sentences_notice: int = key(20, "Sentences among which so few are noticed.", ge=4, le=1000)
+    sentences_cut: int = key(40, "Sentences among which so few end the reply.", ge=4, le=1000)
+    shape_notice: int = key(5, "Repeats of a block of lines of one shape that are noticed.", ge=2, le=1000)
+    shape_notice_lines: int = key(10, "Lines that these repeats fill at least.", ge=2, le=1000)
+    shape_notice_chars: int = key(200, "Characters that these repeats fill at least.", ge=20, le=100_000)
+    shape_cut: int = key(10, "Repeats of a block of lines of one shape that end the reply.", ge=2, le=1000)
+    shape_cut_lines: int = key(20, "Lines that these repeats fill at least.", ge=2, le=10_000)
+    shape_cut_chars: int = key(400, "Characters that these repeats fill at least.", ge=20, le=100_000)
+    ngram_share: float = key(0.6, "Share of word sequences seen three times that is noticed.", gt=0, le=1)
+    dense_ratio: float = key(0.28, "Compressed share of the latest text below which it is noticed.", ge=0, le=1)
+    blank_notice: int = key(128, "Blank characters in a row that are noticed.", ge=20, le=100_000)
+    blank_cut: int = key(400, "Blank characters in a row that end the reply.", ge=20, le=100_000)
+
+
+class LoopSettings(Section):
+    enabled: bool = key(True, "Whether something is done about a loop; without, it is only told.")
+    ladder: tuple[LadderStep, ...] = key(
+        ("nudge", "temperature", "prune", "breaker"),
+        "What is done at each level; a level does what those below it do too.",
+        allowed="some of `nudge`, `temperature`, `prune`, `breaker`, each once",
+    )
+    thresholds: tuple[int, ...] = key(
+        (3, 4, 5, 6),
+        "Repeats that reach the levels one to four.",
+        allowed="four numbers above 1, each above the one before",
+    )
+    poll_tools: tuple[str, ...] = key(
+        ("*wait*", "*status*", "*poll*", "*sleep*", "*output*"),
+        "Tools that may repeat: their thresholds are five times as high.",
+    )
+    stream: StreamLoopSettings = key(StreamLoopSettings(), "Loops inside a reply.")
+    breaker: Literal["answer", "error"] = key("answer", "What a client gets while the breaker is open.")
+    breaker_seconds: int = key(60, "Seconds until an open breaker lets one request through.", ge=1, le=86_400)
+    keep_steps: int = key(2, "Repeated steps that pruning leaves: the first and the latest.", ge=2, le=100)
+    collapse_cut_text: bool = key(True, "Whether the repeated end of a cut reply is sent only once later.")
+    keep_zero_temperature: bool = key(False, "Whether a temperature of 0 that the client set stays.")
+
+    @model_validator(mode="after")
+    def _levels_in_order(self) -> Self:
+        if len(set(self.ladder)) != len(self.ladder):
+            raise ValueError("`proxy.loop.ladder` names a step twice")
+        rising = all(low < high for low, high in zip(self.thresholds, self.thresholds[1:], strict=False))
+        if len(self.thresholds) != LEVELS or self.thresholds[0] < 2 or not rising:
+            raise ValueError("`proxy.loop.thresholds` must be four numbers above 1, each above the one before")
+        return self
+
+
 class ProxySettings(Section):
     upstream: HttpUrl = key("http://127.0.0.1:11434", "Where requests are forwarded to.", allowed=URL_WORDS)
     upstreams: UpstreamSettings = key(UpstreamSettings(), "Upstreams by protocol.")
@@ -193,6 +266,75 @@ class ProxySettings(Section):
     body_max_bytes: int = key(64 * 2**20, "Largest JSON body that is forwarded.", ge=1024, le=2**32)
     headers: bool = key(True, "Whether answers carry `X-Festinger-…` headers.")
     allow_management: bool = key(False, "Whether callers beyond this machine may pull and delete models.")
+    loop: LoopSettings = key(LoopSettings(), "Loops of an agent and of a reply.")
+
+
+class WorldSettings(Section):
+    saliency_read_threshold: float = key(
+        0.5, "Effective score from which a concept surfaces.", per_space=True, ge=0, le=10
+    )
+    saliency_write_threshold: float = key(
+        1.2, "Saliency from which the write model is asked about a concept.", per_space=True, ge=0, le=10
+    )
+    recollection_confidence_floor: float = key(
+        0.6, "Confidence below which edges stay silent.", per_space=True, ge=0, le=1
+    )
+    recollection_recency_days: int = key(
+        90, "Days after which an unconfirmed edge stays silent.", per_space=True, ge=1, le=36_500
+    )
+    recollection_recency_applies_to: tuple[str, ...] = key(
+        ("cloud_llm", "inferred", "festinger"),
+        "Sources of edges that fall silent with time; `all` for every one.",
+        per_space=True,
+        allowed="`cloud_llm`, `inferred`, `festinger`, `gutask` or `all`",
+    )
+    recollection_max_concepts: int = key(8, "Concepts in one recollection.", per_space=True, ge=1, le=100)
+    recollection_max_edges: int = key(
+        6, "Edges of one concept in a recollection.", per_space=True, ge=1, le=100
+    )
+    recollect_max_chars: int = key(
+        16_384, "Unseen text that is read within a request.", per_space=True, ge=256, le=10_000_000
+    )
+    zero_hit_notes: bool = key(False, "Whether unknown names are noted in a recollection.", per_space=True)
+    zero_hit_max: int = key(2, "Notes of unknown names in one recollection.", per_space=True, ge=0, le=100)
+    iknowthat_command: str = key(
+        "festinger iknowthat",
+        "Command that notes of unknown names show.",
+        per_space=True,
+        min_length=1,
+        max_length=100,
+    )
+    resolution_schedule: Cron = key(
+        "0 2 * * *", "Cron line of the job that resolves conflicts.", allowed=CRON_WORDS
+    )
+    resolution_timezone: Timezone = key(
+        "UTC", "Time zone of `world.resolution_schedule`.", allowed=TIMEZONE_WORDS
+    )
+    resolution_max_items: int = key(200, "Conflicts in one run.", per_space=True, ge=1, le=100_000)
+    token_min_chars: int = key(1, "Shortest token that is counted.", per_space=True, ge=1, le=64)
+    common_word_zipf: float = key(
+        3.0, "Zipf frequency from which a word is common English.", per_space=True, ge=0, le=10
+    )
+    count_flush_seconds: int = key(30, "Seconds between two writes of counts.", ge=1, le=3600)
+    quarantine_min_causes: int = key(
+        3, "Distinct causes that admit a quarantined statement.", per_space=True, ge=1, le=1000
+    )
+    conflict_max_per_cause: int = key(
+        20, "Conflicts that one cause may open.", per_space=True, ge=1, le=100_000
+    )
+    write_calls_per_hour: int = key(60, "Calls of the write model in an hour.", ge=0, le=1_000_000)
+    vocabulary_max_unconfirmed: int = key(
+        200_000, "Words without an edge that a space keeps.", per_space=True, ge=0, le=1_000_000_000
+    )
+    world_spaces_in_memory: int = key(64, "Spaces whose world is kept in memory.", ge=1, le=100_000)
+    world_cache_mb: int = key(1024, "Memory for all worlds of a process.", ge=16, le=1_000_000)
+
+    @field_validator("recollection_recency_applies_to")
+    @classmethod
+    def _known_sources(cls, sources: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := set(sources) - {"cloud_llm", "inferred", "festinger", "gutask", "all"}:
+            raise ValueError(f"must not name {', '.join(sorted(unknown))}")
+        return sources
 
 
 class BenchSettings(Section):
@@ -217,4 +359,5 @@ class Settings(Section):
     server: ServerSettings = ServerSettings()
     auth: AuthSettings = AuthSettings()
     proxy: ProxySettings = ProxySettings()
+    world: WorldSettings = WorldSettings()
     bench: BenchSettings = BenchSettings()

@@ -132,6 +132,10 @@ select coalesce(sum(n_tup_del), 0)::bigint as rows from pg_stat_xact_user_tables
 -- Tells every process that what it keeps of this space is gone.
 select pg_notify('festinger_cache', json_build_object('space', space_id, 'room', room, 'version', 0)::text)
 from cache_version
+where space_id = %(space)s
+union all
+select pg_notify('festinger_world', json_build_object('space', space_id, 'room', 'world', 'version', 0)::text)
+from world_version
 where space_id = %(space)s;
 
 -- name: erase_config
@@ -159,11 +163,15 @@ from risen;
 
 -- name: cache_versions
 -- How far every count is, in all spaces: each process compares what it keeps of any of them.
-select space_id, room, version from cache_version;
+select space_id, room, version from cache_version
+-- The world counts in a row of its own, which is its write lock too.
+union all
+select space_id, 'world', version from world_version;
 
 -- name: listen
 -- Begins to hear of changes to what processes keep in memory.
 listen festinger_cache;
+listen festinger_world;
 
 -- name: say_listening
 -- A word to oneself: whether it comes back shows whether this connection hears anything at all.
