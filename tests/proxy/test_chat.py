@@ -1,11 +1,13 @@
 """What passes through the door arrives as it was sent, both ways."""
 
 import asyncio
+from typing import Any
 
 import pytest
-from tests.proxy.doors import Got, exchange, open_door, read_answer, request, settings_for
+from tests.proxy.doors import Door, Got, exchange, open_door, read_answer, request, settings_for
 from tests.upstream import Peer, Received, always, answering, chunked, reply, scripted
 
+from festinger.proxy.wire import Wire
 from festinger.settings.tree import ProxySettings, Settings, UpstreamSettings
 
 CHAT = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
@@ -351,6 +353,11 @@ async def test_a_json_body_that_grows_over_the_limit_is_refused():
     assert got.status == 413
 
 
+def open_replies(door: Door) -> list[Any]:
+    wires = [wire for wire in door.server.server_state.connections if isinstance(wire, Wire)]
+    return [reply for wire in wires for reply in wire.replies]
+
+
 @pytest.mark.requirement("P-88", "P-02")
 async def test_a_blob_streams_up_in_pieces():
     size = 24 * 2**20
@@ -365,11 +372,7 @@ async def test_a_blob_streams_up_in_pieces():
         for _ in range(size // len(piece)):
             writer.write(piece)
             await writer.drain()
-            held.extend(
-                len(reply.cycle.body)
-                for wire in door.server.server_state.connections
-                for reply in wire.replies
-            )  # type: ignore[union-attr]
+            held.extend(len(reply.cycle.body) for reply in open_replies(door))
         got = await read_answer(reader)
         writer.close()
 

@@ -1,0 +1,62 @@
+"""Which headers cross, and what those for us mean."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from festinger.proxy.headers import MemoryWish, Wishes, coming_down, going_up, is_name, wishes_in
+
+PLAIN = st.from_regex(rb"[a-z][a-z0-9-]{0,10}", fullmatch=True)
+PAIRS = st.lists(st.tuples(PLAIN, st.binary(max_size=10)), max_size=12)
+
+
+@pytest.mark.requirement("P-09")
+@given(PAIRS)
+def test_what_goes_up_keeps_order_and_doubles(pairs: list[tuple[bytes, bytes]]):
+    kept = iter(pairs)
+
+    assert all(pair in kept for pair in going_up(pairs))
+
+
+@pytest.mark.requirement("P-09")
+@given(PAIRS, PLAIN)
+def test_what_a_connection_header_names_does_not_cross(pairs: list[tuple[bytes, bytes]], named: bytes):
+    headers = [*pairs, (b"connection", b"close, " + named.upper())]
+
+    assert named not in [name for name, _ in going_up(headers)]
+    assert named not in [name for name, _ in coming_down(headers) if name != b"x-accel-buffering"]
+
+
+@pytest.mark.requirement("P-09")
+def test_a_length_beside_chunks_was_not_the_truth():
+    both = [(b"Transfer-Encoding", b"chunked"), (b"Content-Length", b"5"), (b"ETag", b"x")]
+
+    assert coming_down(both) == [(b"etag", b"x")]
+
+
+@pytest.mark.requirement("P-55")
+@pytest.mark.parametrize(
+    ("headers", "wishes"),
+    [
+        ([], Wishes()),
+        ([(b"x-festinger-memory", b"OFF")], Wishes(memory=MemoryWish.OFF)),
+        ([(b"x-festinger-memory", b" read ")], Wishes(memory=MemoryWish.READ)),
+        ([(b"x-festinger-memory", b"maybe")], Wishes(ignored=("memory",))),
+        ([(b"x-festinger-loop", b"off")], Wishes(watch_loops=False)),
+        ([(b"x-festinger-loop", b"2")], Wishes(ignored=("loop",))),
+        (
+            [(b"x-festinger-space", b"team"), (b"x-festinger-agent", b"dobby")],
+            Wishes(space="team", agent="dobby"),
+        ),
+        ([(b"x-festinger-space", b"a b"), (b"x-festinger-agent", b"")], Wishes(ignored=("space", "agent"))),
+    ],
+)
+def test_wishes_are_read_and_wrong_ones_only_noted(headers: list[tuple[bytes, bytes]], wishes: Wishes):
+    assert wishes_in(headers) == wishes
+
+
+@given(st.text(max_size=70))
+def test_a_name_fits_into_an_address(text: str):
+    fits = 0 < len(text) <= 63 and all(char.isascii() and (char.isalnum() or char in "._-") for char in text)
+
+    assert is_name(text) is fits
