@@ -1,8 +1,6 @@
 """`festinger bench`: how fast it is, side by side with others, in one run."""
 
-import asyncio
 import os
-import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -71,7 +69,6 @@ async def bench(
             hint="Leave `--database` out; nothing was touched.",
         )
     chosen = chosen_suites(names)
-    _end_in_order()
     with throw_away_folder() as folder:
         asked = Bench(
             folder=folder,
@@ -86,11 +83,6 @@ async def bench(
         run = await run_suites(chosen, asked)
     _write(desk, run, as_json)
     return MISSED if check and missed(run) else 0
-
-
-def _end_in_order() -> None:
-    """A request to stop is an interrupt too, so that every server that was started is stopped again."""
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, signal.raise_signal, signal.SIGINT)
 
 
 def _write(desk: Desk, run: Run, where: str | None) -> None:

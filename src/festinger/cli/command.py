@@ -101,7 +101,8 @@ def run(deed: Deed, desk: Desk, given: dict[str, Any]) -> None:
 
 
 def _run_at_a_desk(deed: Deed, given: dict[str, Any]) -> None:
-    common = {key: given.pop(key) for key in COMMON if key in given}
+    own = inspect.signature(deed).parameters
+    common = {key: given.pop(key) for key in COMMON if key in given and key not in own}
     color = not common.pop("no_color")
     run(deed, Desk(**common, color=color), given)
 

@@ -1,0 +1,49 @@
+"""How do we ourselves run while we are measured?
+
+As a user runs us: the command `festinger serve`, with its defaults, on a home that is thrown away afterwards. Only
+the upstream is the stub, and the embedded server is stopped by us and at once, not after its usual grace.
+"""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from festinger.bench.load import HOST
+from festinger.bench.server import Program, bare_environment, free_port
+from festinger.bench.suite import PRODUCT
+from festinger.clock import Stopwatch
+from festinger.store.home import Layout
+from festinger.store.idle import stop_if_idle
+
+READY = "/admin/readyz"
+COMMAND = "from festinger.cli.main import main; main()"
+
+
+@asynccontextmanager
+async def throw_away_home(folder: Path, *, stopwatch: Stopwatch) -> AsyncIterator[Path]:
+    """The home in this folder, empty at first; its database server is stopped at the end."""
+    home = folder / "home"
+    try:
+        yield home
+    finally:
+        await stop_if_idle(Layout(home=home.resolve()), stopwatch=stopwatch)
+
+
+def serving(home: Path, *, upstream_port: int) -> Program:
+    """`festinger serve` on a home, in front of a stub."""
+    port = free_port()
+    options = ["--port", str(port), "--upstream", f"http://{HOST}:{upstream_port}"]
+    return Program(
+        name=PRODUCT,
+        command=[sys.executable, "-c", COMMAND, "serve", *options],
+        port=port,
+        ready=READY,
+        folder=home.parent,
+        environment=bare_environment(
+            home.parent,
+            FESTINGER_HOME=str(home),
+            FESTINGER_OFFLINE="1",
+            FESTINGER_STORE__STOP_WHEN_IDLE="false",
+        ),
+    )

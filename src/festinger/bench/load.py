@@ -1,0 +1,192 @@
+"""How long does a server take to answer, and how often can it in a second?
+
+A small HTTP client over raw sockets with keep-alive, so that its own cost is low and the same for every
+server. The loop is closed: a connection sends its next request when it has the whole answer to the last one.
+It knows the answers that `stub` gives, with a length or in chunks, and no others; anything else is an error
+that is counted. It only ever connects to this machine.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from festinger.clock import Stopwatch
+
+HOST = "127.0.0.1"
+
+PATIENCE_S = 30.0
+"""Longest that one answer may take."""
+
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
+_LAST_CHUNK = b"\r\n0\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds from sending a request to the first byte and to the last byte of its answer."""
+
+    first: float
+    whole: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """What a stretch of requests to one server gave."""
+
+    timings: Sequence[Timing]
+    errors: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Answers a second."""
+        return len(self.timings) / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    status: int
+    body: bytes
+    timing: Timing
+
+
+def request(port: int, path: str, body: bytes) -> bytes:
+    """A POST of JSON as it goes over the wire, or a GET if there is no body."""
+    head = [
+        f"{'POST' if body else 'GET'} {path} HTTP/1.1",
+        f"Host: {HOST}:{port}",
+        "Accept: */*",
+        "Authorization: Bearer sk-bench",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    ]
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+class Connection(asyncio.Protocol):
+    """One connection that is kept alive. `ask` once at a time."""
+
+    def __init__(self, stopwatch: Stopwatch) -> None:
+        self._stopwatch = stopwatch
+        self._received = bytearray()
+        self._began = self._first = 0.0
+        self._whole: asyncio.Future[Answer] | None = None
+        self._transport: asyncio.Transport | None = None
+
+    async def ask(self, wire: bytes) -> Answer:
+        """Send a request and wait for the whole answer; `ConnectionError` or `TimeoutError` if none comes."""
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionResetError("the server has closed the connection")
+        self._received.clear()
+        self._whole = asyncio.get_running_loop().create_future()
+        self._first, self._began = 0.0, self._stopwatch()
+        self._transport.write(wire)
+        async with asyncio.timeout(PATIENCE_S):
+            return await self._whole
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._first = self._first or self._stopwatch()
+        self._received += data
+        if self._whole is None or self._whole.done() or not is_whole(self._received):
+            return
+        timing = Timing(first=self._first - self._began, whole=self._stopwatch() - self._began)
+        head, _, body = bytes(self._received).partition(b"\r\n\r\n")
+        self._whole.set_result(Answer(status=int(head.split(b" ", 2)[1]), body=body, timing=timing))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._whole is not None and not self._whole.done():
+            self._whole.set_exception(exc or ConnectionResetError("the server has gone"))
+
+
+def is_whole(received: bytes | bytearray) -> bool:
+    """Whether these bytes are an answer to its end."""
+    end = received.find(b"\r\n\r\n")
+    if end < 0:
+        return False
+    head = bytes(received[:end])
+    if _CHUNKED.search(head):
+        return received.endswith(_LAST_CHUNK)
+    length = _LENGTH.search(head)
+    return length is not None and len(received) - end - 4 >= int(length[1])
+
+
+async def connect(port: int, stopwatch: Stopwatch) -> Connection:
+    _, connection = await asyncio.get_running_loop().create_connection(
+        lambda: Connection(stopwatch), HOST, port
+    )
+    return connection
+
+
+async def ask_once(port: int, path: str, body: bytes = b"", *, stopwatch: Stopwatch) -> Answer | None:
+    """One request on a connection of its own; nothing if nobody answers."""
+    try:
+        connection = await connect(port, stopwatch)
+    except OSError:
+        return None
+    try:
+        return await connection.ask(request(port, path, body))
+    except (OSError, TimeoutError):
+        return None
+    finally:
+        connection.close()
+
+
+async def in_turn(port: int, wire: bytes, *, count: int, stopwatch: Stopwatch) -> Block:
+    """Requests one after the other on one connection."""
+    began = stopwatch()
+    timings, errors = await _ask_on(port, wire, count=count, until=None, stopwatch=stopwatch)
+    return Block(timings=timings, errors=errors, seconds=stopwatch() - began)
+
+
+async def at_once(
+    port: int, wire: bytes, *, clients: int, count: int, seconds: float, stopwatch: Stopwatch
+) -> Block:
+    """As many requests as `clients` connections get answered in some seconds, but no more than `count` each."""
+    began = stopwatch()
+    asked = [
+        _ask_on(port, wire, count=count, until=began + seconds, stopwatch=stopwatch) for _ in range(clients)
+    ]
+    given = await asyncio.gather(*asked)
+    return Block(
+        timings=[timing for timings, _ in given for timing in timings],
+        errors=sum(errors for _, errors in given),
+        seconds=stopwatch() - began,
+    )
+
+
+async def _ask_on(
+    port: int, wire: bytes, *, count: int, until: float | None, stopwatch: Stopwatch
+) -> tuple[list[Timing], int]:
+    """Up to `count` requests on one connection, made again when it breaks."""
+    timings: list[Timing] = []
+    errors = 0
+    connection: Connection | None = None
+    while len(timings) + errors < count and (until is None or stopwatch() < until):
+        try:
+            connection = connection or await connect(port, stopwatch)
+            answer = await connection.ask(wire)
+        except (OSError, TimeoutError):
+            _close(connection)
+            connection, errors = None, errors + 1
+            continue
+        if answer.status == 200:
+            timings.append(answer.timing)
+        else:
+            errors += 1
+    _close(connection)
+    return timings, errors
+
+
+def _close(connection: Connection | None) -> None:
+    if connection is not None:
+        connection.close()
