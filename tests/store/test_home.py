@@ -1,3 +1,4 @@
+import os
 import stat
 from pathlib import Path
 
@@ -27,8 +28,11 @@ def test_root_keeps_its_data_where_services_do_and_everybody_else_at_home() -> N
 @pytest.mark.requirement("X-22")
 def test_missing_parents_get_the_mode_too_and_standing_ones_keep_theirs(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-
-    assert make_folder(tmp_path / "a" / "b", mode=0o710)
+    umask = os.umask(0o077)
+    try:
+        assert make_folder(tmp_path / "a" / "b", mode=0o710)
+    finally:
+        os.umask(umask)
     assert not make_folder(tmp_path / "a", mode=0o700)
 
     assert [

@@ -52,6 +52,7 @@ def test_a_folder_that_somebody_laid_in_our_way_is_passed_over(
     first = socket_folder(far, account=ME)
     assert first.parent == places[0]
     assert is_private(first, ME)
+    assert not is_private(first, Account(name="other", uid=ME.uid + 1, gid=ME.gid))
     assert socket_folder(far, account=ME) == first
 
     first.chmod(0o755)

@@ -41,10 +41,22 @@ async def initialise(data: Path, binaries: Binaries, *, account: Account, checks
     shutil.rmtree(data, ignore_errors=True)
     make_folder(data, uid=account.uid, gid=account.gid)
     # Case folding of all of Unicode, order by code point, the same on every system and in every version.
-    locale = ("--locale-provider=builtin", "--locale=C.UTF-8") if binaries.major >= 17 else ("--locale=C",)
-    sums = ("--data-checksums",) if checksums else () if binaries.major < 18 else ("--no-data-checksums",)
+    locale = ("--locale-provider=builtin", "--locale=C.UTF-8")
+    sums = "--data-checksums" if checksums else "--no-data-checksums"
     # Nobody is let in before our own pg_hba.conf stands.
-    command = [binaries["initdb"], "-D", data, "-U", SUPERUSER, "-A", "reject", "-E", "UTF8", *locale, *sums]
+    command: Command = [
+        binaries["initdb"],
+        "-D",
+        data,
+        "-U",
+        SUPERUSER,
+        "-A",
+        "reject",
+        "-E",
+        "UTF8",
+        *locale,
+        sums,
+    ]
     _succeeded(await run(command, account=account), data)
     with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
         file.write(INCLUDE)
