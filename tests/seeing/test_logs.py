@@ -176,6 +176,7 @@ def test_other_packages_log_the_same_way(capsys: Capture, name: str):
     foreign = logging.getLogger(name)
     foreign.addHandler(logging.StreamHandler(sys.stdout))
     foreign.propagate = False
+    foreign.setLevel(logging.CRITICAL)
     start()
 
     foreign.warning("took %s seconds\nand more", 3)

@@ -144,6 +144,7 @@ def _take_over_standard_library(
     logging.captureWarnings(True)
     for logger in [*logging.root.manager.loggerDict.values()]:
         if isinstance(logger, logging.Logger):
-            # Some packages bring a handler of their own, which would write past the rules above.
+            # Some packages bring a handler or a level of their own, which would go past the rules above.
             logger.handlers[:] = []
+            logger.setLevel(logging.NOTSET)
             logger.propagate = True
