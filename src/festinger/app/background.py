@@ -10,8 +10,12 @@ from typing import Any
 import structlog
 
 from festinger.errors import FestingerError
+from festinger.store.cancelling import end_all
 
 log = structlog.get_logger(room="app")
+
+AGAIN_SECONDS = 1.0
+"""What a task is given to end its own tasks before it is told again."""
 
 
 class Background:
@@ -28,10 +32,7 @@ class Background:
 
     async def stop(self) -> None:
         """Cancel what still runs and wait until it is gone."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_all(self._tasks, again_after=AGAIN_SECONDS)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

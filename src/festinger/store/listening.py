@@ -10,7 +10,6 @@ reloaded, is each room's own matter.
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from enum import StrEnum
 from typing import Never
 
@@ -19,6 +18,7 @@ import structlog
 from festinger.errors import FestingerError, StoreDown
 from festinger.seeing.checks import Check, ok, warn
 from festinger.seeing.metrics import CACHE_RELOADS
+from festinger.store.cancelling import end_all
 from festinger.store.line import Connection, pauses
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of
@@ -74,10 +74,13 @@ class Listener:
 
     async def run(self) -> Never:
         """Hear, compare and reload until cancelled. A store that is away is waited for."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._hear_for_ever())
-            group.create_task(self._compare_for_ever())
-            group.create_task(self._reload_for_ever())
+        duties = (self._hear_for_ever(), self._compare_for_ever(), self._reload_for_ever())
+        tasks = [asyncio.create_task(duty) for duty in duties]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            done.pop().result()  # none of them ends but by a fault
+        finally:
+            await end_all(tasks)
         raise AssertionError("its tasks never end")
 
     async def compare(self) -> None:
@@ -121,9 +124,7 @@ class Listener:
                 await self.compare()
                 await pump
             finally:
-                pump.cancel()
-                with suppress(asyncio.CancelledError):
-                    await pump
+                await end_all([pump])
 
     async def _hears_itself(self, connection: Connection, pump: asyncio.Task[None]) -> bool:
         """Whether a word said through the pool comes back here; behind a pooler it may not."""
