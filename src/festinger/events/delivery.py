@@ -17,6 +17,7 @@ from festinger.events.outbox import Outbox, Subscription
 from festinger.events.shape import MAX_TEXT
 from festinger.ids import EventId, SpaceId
 from festinger.seeing.metrics import EVENTS_DEAD, EVENTS_DELIVERED
+from festinger.seeing.trace import on_behalf_of
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -34,7 +35,8 @@ async def deliver(store: Store, outbox: Outbox, *, space: str, event: str, subsc
         if not await transaction.maybe(Q["claim_delivery"], now=outbox.clock(), **key):
             return False
         told = event_of(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
-        await _subscription(outbox, told, subscriber).deed(transaction, told)
+        with on_behalf_of(told.trace):
+            await _subscription(outbox, told, subscriber).deed(transaction, told)
     EVENTS_DELIVERED.labels(subscriber).inc()
     return True
 

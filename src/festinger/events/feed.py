@@ -5,7 +5,7 @@ writer that has not committed. It reads at its own pace and holds no lock, so it
 that falls a thousand events behind after it had caught up is told of the gap and cut off.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from festinger.errors import NotFound
@@ -39,10 +39,14 @@ async def follow(
     wake: Wake,
     names: Sequence[str] = (),
     after: EventId | None = None,
-) -> AsyncIterator[Event | Gap]:
-    """Events of a space and of the whole installation, those called `names` or all; from `after`, or from now."""
+    place: int | None = None,
+) -> AsyncGenerator[Event | Gap, None]:
+    """Events of a space and of the whole installation, those called `names` or all; from `after`, or from now.
+
+    A caller that asked for the `place` beforehand gives it: whatever happened since then is told too.
+    """
     spaces = [space, EVERY_SPACE]
-    seen = await _start(store, space, after)
+    seen = await place_of(store, space, after) if place is None else place
     last, caught_up = after, False
     while True:
         events, until = await _next(store, spaces, names=names, after=seen)
@@ -88,7 +92,8 @@ async def history(
     return [event_of(row) for row in rows]
 
 
-async def _start(store: Store, space: SpaceId, after: EventId | None) -> int:
+async def place_of(store: Store, space: SpaceId, after: EventId | None) -> int:
+    """The number behind which a reader begins: that of `after`, or of now. An unknown event is `NotFound`."""
     async with store.transaction() as transaction:
         if after is None:
             return await settled(transaction)

@@ -10,6 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import timedelta
 from typing import Any
 
 from festinger.clock import Clock
@@ -19,6 +20,7 @@ from festinger.events.event import Delivery, Event
 from festinger.events.shape import check_payload
 from festinger.ids import AgentId, EventId, NewId, SessionId, SpaceId, TraceId
 from festinger.seeing.metrics import EVENTS_WRITTEN
+from festinger.seeing.trace import present_request
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -81,7 +83,10 @@ class Outbox:
         trace: TraceId | None = None,
         caused_by: EventId | None = None,
     ) -> Event:
-        """Write down what the transaction did. A name or a shape that the catalogue does not know is a fault."""
+        """Write down what the transaction did. A name or a shape that the catalogue does not know is a fault.
+
+        `trace` is the request that is served now unless another one is named.
+        """
         shape = shape_of(name)
         check_payload(name, shape, payload)
         await transaction.run(Q["lock_subject"], space=space, subject=subject)
@@ -94,12 +99,31 @@ class Outbox:
             subject=subject,
             agent=agent,
             session=session,
-            trace=trace,
+            trace=trace or _present_trace(),
             caused_by=caused_by,
             payload=dict(payload),
             at=self.clock(),
         )
         return await self._write(transaction, event)
+
+    async def emit_unless_told(
+        self,
+        transaction: Transaction,
+        name: str,
+        *,
+        space: SpaceId,
+        subject: str,
+        payload: Mapping[str, Any],
+        within: timedelta,
+    ) -> Event | None:
+        """As `emit`, for what several processes see at once: nothing if one of them has told the same just now."""
+        await transaction.run(Q["lock_subject"], space=space, subject=subject)
+        last = await transaction.maybe(
+            Q["event_history"], space=space, subject=subject, names=[name], trace=None, before=None, limit=1
+        )
+        if last and last["payload"] == payload and self.clock() - last["at"] < within:
+            return None
+        return await self.emit(transaction, name, space=space, subject=subject, payload=payload)
 
     async def _write(self, transaction: Transaction, event: Event) -> Event:
         listening = self.subscribers(event.name)
@@ -111,6 +135,11 @@ class Outbox:
             await self._deliver(transaction, _delivery(subscription, event))
         EVENTS_WRITTEN.labels(event.name).inc()
         return replace(event, seq=row["seq"])
+
+
+def _present_trace() -> TraceId | None:
+    request = present_request()
+    return TraceId(request) if request else None
 
 
 def _delivery(subscription: Subscription, event: Event) -> Delivery:
