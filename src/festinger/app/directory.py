@@ -3,6 +3,7 @@
 Kept in memory, because every request names one; read again when a space comes, goes or changes its name.
 """
 
+from festinger.errors import NotFound
 from festinger.ids import SpaceId
 from festinger.store.pool import Store
 from festinger.store.spaces import spaces
@@ -21,6 +22,13 @@ class Directory:
 
     def find(self, name: str) -> SpaceId | None:
         return self._ids.get(name)
+
+    def need(self, name: str) -> SpaceId:
+        """The id of the space that is called so; none is `NotFound`."""
+        found = self.find(name)
+        if found is None:
+            raise NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces list` shows them.")
+        return found
 
     async def reload(self, _change: Change | None = None) -> None:
         found = await spaces(self._store)

@@ -40,7 +40,7 @@ async def examine(app: App, *, ask_models: bool = False) -> list[Check]:
     ]
     if app.embedder is not None:
         checks += await check_embedder(app.embedder, at=now)
-        checks.append(await check_reranker(app.reranker))
+        checks.append(await _reranker(app))
     if ask_models:
         checks += await check_models(await _models(app), app.tools.stopwatch)
     return checks
@@ -49,9 +49,9 @@ async def examine(app: App, *, ask_models: bool = False) -> list[Check]:
 def without_store(settings: LiveSettings, home: Path, problem: FestingerError | None) -> list[Check]:
     """What can be said while there is no store."""
     if problem is None:
-        store = warn("store", "The store is still starting.", "Wait a few seconds.")
+        store = warn("store.server", "The store is still starting.", "Wait a few seconds.")
     else:
-        store = fail("store", problem.message, problem.hint)
+        store = fail("store.server", problem.message, problem.hint)
     return [store, *check_settings(settings), *check_files(settings, home)]
 
 
@@ -74,7 +74,7 @@ def check_settings(settings: LiveSettings) -> list[Check]:
 def check_files(settings: LiveSettings, home: Path) -> list[Check]:
     """Whether home and key are their owner's alone, and whether the disk has room."""
     checks = [_disk(settings, home)]
-    for name, path in (("home", home), ("key", Path(settings.now.secrets.key_file).expanduser())):
+    for name, path in (("files.home", home), ("files.key", Path(settings.now.secrets.key_file).expanduser())):
         if path.exists():
             checks.append(_private(name, path))
     return checks
@@ -95,14 +95,26 @@ def _disk(settings: LiveSettings, home: Path) -> Check:
     limits = settings.now.store
     if free < limits.disk_stop_mb:
         return fail(
-            "disk",
+            "files.disk",
             f"Only {free} MB are free at `{place}`.",
             "Free some space; growing work has paused.",
             free_mb=free,
         )
     if free < limits.disk_warn_mb:
-        return warn("disk", f"Only {free} MB are free at `{place}`.", "Free some space.", free_mb=free)
-    return ok("disk", f"{free} MB are free.", free_mb=free)
+        return warn("files.disk", f"Only {free} MB are free at `{place}`.", "Free some space.", free_mb=free)
+    return ok("files.disk", f"{free} MB are free.", free_mb=free)
+
+
+async def _reranker(app: App) -> Check:
+    if "reranker" not in app.degraded:
+        return await check_reranker(app.reranker)
+    chosen = app.settings.now.rerank.model
+    return fail(
+        "reranker.answers",
+        f"`{chosen}` could not be opened; results stand in the order of the search.",
+        "The log of this process says why. Mend it or choose another `rerank.model`, then restart.",
+        degraded="reranker",
+    )
 
 
 async def _models(app: App) -> Mapping[Purpose, Model | FestingerError | None]:

@@ -6,14 +6,15 @@ What the doors do meanwhile is theirs to decide.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 
 import structlog
 
 from festinger.app.doctor import examine, without_store
-from festinger.app.wiring import App, home_of
-from festinger.errors import CannotStart, FestingerError, StoreDown, Unavailable
+from festinger.app.home import home_of
+from festinger.app.wiring import App
+from festinger.errors import FestingerError, StoreDown
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.seeing.checks import Check
 from festinger.settings.live import LiveSettings
@@ -26,23 +27,38 @@ LONGEST_PAUSE = 30.0
 
 OpenApp = Callable[[], AbstractAsyncContextManager[App]]
 MoreChecks = Callable[[], Awaitable[Sequence[Check]]]
+Pause = Callable[[float], Awaitable[object]]
 
 
 async def no_more_checks() -> Sequence[Check]:
     return ()
 
 
+def pauses() -> Iterator[float]:
+    """Seconds to wait before each next try."""
+    pause = FIRST_PAUSE
+    while True:
+        yield pause
+        pause = min(pause * 2, LONGEST_PAUSE)
+
+
 class Keeper:
     """Holds the app while it is open. `app` is None until then, and `problem` says what is in the way."""
 
     def __init__(
-        self, settings: LiveSettings, open_app: OpenApp, *, more_checks: MoreChecks = no_more_checks
+        self,
+        settings: LiveSettings,
+        open_app: OpenApp,
+        *,
+        more_checks: MoreChecks = no_more_checks,
+        pause: Pause = asyncio.sleep,
     ) -> None:
         self.settings = settings
         self.app: App | None = None
         self.problem: FestingerError | None = None
         self._open_app = open_app
         self._more_checks = more_checks
+        self._pause = pause
         self._stop = asyncio.Event()
 
     def is_open(self) -> bool:
@@ -78,28 +94,58 @@ class Keeper:
 
     async def keep(self) -> None:
         """Open the app and hold it until `stop`; after a failure, try again."""
-        pause = FIRST_PAUSE
+        waits = pauses()
         while not self._stop.is_set():
-            try:
-                async with self._open_app() as app:
-                    self.app, self.problem, pause = app, None, FIRST_PAUSE
-                    log.info("ready", door=app.door)
-                    await self._stop.wait()
-                    self.app = None
-            except (CannotStart, Unavailable) as error:
-                self.app, self.problem = None, error
-                log.error(
-                    "no store, requests pass untouched", why=error.message, hint=error.hint, again_in_s=pause
-                )
-                await self._wait(pause)
-                pause = min(pause * 2, LONGEST_PAUSE)
+            self.problem = await self._attempt()
+            if self.problem is None or self._stop.is_set():
+                continue
+            seconds = next(waits)
+            log.error(
+                "no store, requests pass untouched",
+                why=self.problem.message,
+                hint=self.problem.hint,
+                again_in_s=seconds,
+            )
+            await self._unless_stopped(self._pause(seconds))
 
     def stop(self) -> None:
         self._stop.set()
 
-    async def _wait(self, seconds: float) -> None:
+    async def _attempt(self) -> FestingerError | None:
+        """Open the app and hold it; what was in the way.
+
+        In a task of its own, so that whatever ends it is seen here. A fault of ours is no reason to stop
+        forwarding (law 4), and neither is a row of the config table that this version cannot read.
+        """
+        life = asyncio.create_task(self._hold())
         try:
-            async with asyncio.timeout(seconds):
+            await asyncio.wait({life})
+        except asyncio.CancelledError:
+            life.cancel()
+            await asyncio.wait({life})
+            raise
+        error = life.exception()
+        if error is None or isinstance(error, FestingerError):
+            return error
+        log.error("the store could not be opened by a fault of ours", exc_info=error)
+        return FestingerError()
+
+    async def _hold(self) -> None:
+        async with self._open_app() as app:
+            self.app, self.problem = app, None
+            log.info("ready", door=app.door)
+            try:
                 await self._stop.wait()
-        except TimeoutError:
-            return
+            finally:
+                # Nobody may be given an app that is closing.
+                self.app = None
+
+    async def _unless_stopped(self, wait: Awaitable[object]) -> None:
+        """Wait, but no longer than until `stop`."""
+        waits = [asyncio.ensure_future(wait), asyncio.create_task(self._stop.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for left in waits:
+                left.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)

@@ -6,17 +6,19 @@ happens and how much has passed through.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pydantic import SecretStr
+
 from festinger.app.feed import follow_events
 from festinger.app.status import status
 from festinger.app.wiring import App, Start, open_app
-from festinger.errors import BadInput, NotFound
+from festinger.errors import BadInput
 from festinger.events.event import Event
 from festinger.events.feed import Gap
 from festinger.ids import AgentId, EventId, SessionId, SpaceId, read_id
@@ -50,10 +52,11 @@ class Memory:
         Ends when the reader falls more than 1,000 events behind. Raises `NotFound` for an unknown `after`.
         """
         start = EventId(read_id(str(after))) if after is not None else None
-        async for happened in follow_events(self._app, space=self.space, names=names, after=start):
-            if isinstance(happened, Gap):
-                return
-            yield happened
+        async with aclosing(follow_events(self._app, space=self.space, names=names, after=start)) as news:
+            async for happened in news:
+                if isinstance(happened, Gap):
+                    return
+                yield happened
 
     async def status(self) -> dict[str, Any]:
         """The numbers of this space and of the whole installation."""
@@ -109,11 +112,11 @@ async def _opened(
     path = Path(settings) if isinstance(settings, str | PathLike) else None
     live = LiveSettings(this_process(config=path, flags=flags))
     async with open_app(live, door="library", progress=_quietly, start=Start(providers=True)) as app:
-        found = app.directory.find(space)
-        if found is None:
-            raise NotFound(f"There is no space `{space}`.", hint="`festinger spaces create` makes one.")
         yield Memory(
-            space=found, agent=AgentId(agent), session=SessionId(session) if session else None, _app=app
+            space=app.directory.need(space),
+            agent=AgentId(agent),
+            session=SessionId(session) if session else None,
+            _app=app,
         )
 
 
@@ -129,6 +132,8 @@ def _flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]
         full = f"{above}{name}"
         if isinstance(value, Mapping):
             yield from _flat(value, f"{full}.")
+        elif isinstance(value, SecretStr):
+            yield full, value.get_secret_value()
         elif value is not None:
             yield full, value
 

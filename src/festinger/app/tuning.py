@@ -2,10 +2,12 @@
 
 The new value is checked against the whole tree, then the row and the event that tells of it are written in
 one transaction; every process takes it into force when it hears of the row. A key that the deployment pins is
-refused. Edits of the settings file are told as events too.
+refused. Edits of the settings file are told as events too, once, although every process reads them.
 """
 
-from festinger.app.wiring import App, table_rows
+from datetime import timedelta
+
+from festinger.app.wiring import App
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
 from festinger.settings.keys import find, shown
 from festinger.settings.live import Problem
@@ -15,11 +17,18 @@ from festinger.settings.sources import from_row
 from festinger.store.config import ConfigRow, delete_config, put_config
 from festinger.store.pool import Transaction
 
+SAME_EDIT = timedelta(seconds=10)
+"""Every process sees an edit of the file within 2 s; after this time an equal one is another edit."""
+
+CHANGED = "setting_changed"
+REFUSED = "config_refused"
+
 
 async def change_setting(
     app: App, name: str, raw: str, *, by: str, space: SpaceId = EVERY_SPACE
 ) -> tuple[Setting, Setting]:
-    """Set a key for all spaces or for one; the setting before and after."""
+    """Set a key for all spaces or for one; the setting before and after, as it is in force."""
+    space = _known(app, space)
     row = app.settings.change(name, raw, space=space)
     before = app.settings.loaded(space).setting(row.key)
     new = shown(find(row.key), from_row(row)[1].value)
@@ -28,20 +37,23 @@ async def change_setting(
             space=space, key=row.key, value=row.value, updated_at=app.tools.clock(), updated_by=by
         )
         await put_config(transaction, written)
-        await _tell(app, transaction, key=row.key, old=before.value, new=new, source=Kind.TABLE, by=by)
-    app.settings.apply_rows(await table_rows(app.store))
+        payload = _payload(key=row.key, old=before.value, new=new, source=Kind.TABLE, by=by)
+        await _tell(app, transaction, payload)
+    await app.reread_settings()
     return before, app.settings.loaded(space).setting(row.key)
 
 
 async def reset_setting(app: App, name: str, *, by: str, space: SpaceId = EVERY_SPACE) -> Setting:
     """Take a changed value back, so that the next weaker source counts; the setting as it then is."""
+    space = _known(app, space)
     key = app.settings.changeable(name)
     old = app.settings.loaded(space).setting(key.name).value
     async with app.store.transaction() as transaction:
         if await delete_config(transaction, space=space, key=key.name) is not None:
             # What counts now is known only after the rows are read again; the event says that it was reset.
-            await _tell(app, transaction, key=key.name, old=old, new="", source=Kind.TABLE, by=by)
-    app.settings.apply_rows(await table_rows(app.store))
+            payload = _payload(key=key.name, old=old, new="", source=Kind.TABLE, by=by)
+            await _tell(app, transaction, payload)
+    await app.reread_settings()
     return app.settings.loaded(space).setting(key.name)
 
 
@@ -60,32 +72,41 @@ def tell_of_file_edits(app: App) -> None:
     app.settings.on_refusal(refused)
 
 
+def _known(app: App, space: SpaceId) -> SpaceId:
+    return space if space == EVERY_SPACE else app.directory.need(space)
+
+
 async def _tell_all(app: App, edits: list[Changed]) -> None:
-    async with app.store.transaction() as transaction:
-        for edit in edits:
-            await _tell(
-                app, transaction, key=edit.key, old=edit.old, new=edit.new, source=Kind.FILE, by="file"
+    for edit in edits:
+        payload = _payload(key=edit.key, old=edit.old, new=edit.new, source=Kind.FILE, by="file")
+        # One transaction each: two processes that tell of the same edits never wait for each other crosswise.
+        async with app.store.transaction() as transaction:
+            await app.outbox.emit_unless_told(
+                transaction,
+                CHANGED,
+                space=MAIN_SPACE,
+                subject=f"setting:{edit.key}",
+                payload=payload,
+                within=SAME_EDIT,
             )
-
-
-async def _tell(
-    app: App, transaction: Transaction, *, key: str, old: str, new: str, source: Kind, by: str
-) -> None:
-    await app.outbox.emit(
-        transaction,
-        "setting_changed",
-        space=MAIN_SPACE,
-        subject=f"setting:{key}",
-        payload={"key": key, "old": old, "new": new, "source": source.value, "by": by},
-    )
 
 
 async def _tell_refusal(app: App, problem: Problem) -> None:
     async with app.store.transaction() as transaction:
-        await app.outbox.emit(
+        await app.outbox.emit_unless_told(
             transaction,
-            "config_refused",
+            REFUSED,
             space=MAIN_SPACE,
             subject="settings",
             payload={"source": problem.source.value, "error": problem.message[:200]},
+            within=SAME_EDIT,
         )
+
+
+async def _tell(app: App, transaction: Transaction, payload: dict[str, str]) -> None:
+    subject = f"setting:{payload['key']}"
+    await app.outbox.emit(transaction, CHANGED, space=MAIN_SPACE, subject=subject, payload=payload)
+
+
+def _payload(*, key: str, old: str, new: str, source: Kind, by: str) -> dict[str, str]:
+    return {"key": key, "old": old, "new": new, "source": source.value, "by": by}

@@ -5,30 +5,28 @@ settings of the table, events and jobs, caches, providers, workers. What fails s
 opened before is closed again. Rooms below get everything as arguments and know nothing of this file.
 """
 
-import os
-import socket
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
-from festinger import __version__
 from festinger.app.background import Background
 from festinger.app.deliveries import Deliveries
 from festinger.app.directory import ROOM as SPACES_ROOM
 from festinger.app.directory import Directory
+from festinger.app.home import home_of, master_key_of
 from festinger.app.housekeeping import register_housekeeping
 from festinger.app.keyring import Keyring
+from festinger.app.life import begin_life, end_life
+from festinger.app.providers import open_providers
 from festinger.app.tools import Tools
-from festinger.embedding.embedder import Embedder, Supplies
-from festinger.embedding.none import NAME as NO_EMBEDDER
-from festinger.embedding.registry import open_or_go_without
+from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.errors import Unwired
 from festinger.events import lag
 from festinger.events.outbox import Outbox
-from festinger.ids import MAIN_SPACE
 from festinger.jobs import backlog
 from festinger.jobs.jobs import Jobs
 from festinger.jobs.schema import job_migrations
@@ -40,21 +38,20 @@ from festinger.llm.switchboard import Outside, Switchboard
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.loaded import Row
-from festinger.settings.master_key import MasterKey, master_key
+from festinger.settings.master_key import MasterKey
 from festinger.settings.vault import Vault
 from festinger.store.config import ROOM as SETTINGS_ROOM
 from festinger.store.config import config_rows
 from festinger.store.costs import StoredLedger
 from festinger.store.embedded import embedded_server
 from festinger.store.forgotten import Forgotten
-from festinger.store.home import Layout, config_directory, default_home
+from festinger.store.home import config_directory
 from festinger.store.keys import ROOM as KEYS_ROOM
 from festinger.store.listening import Listener
 from festinger.store.migrate import Migration, migrate, own_migrations
 from festinger.store.models import model_endpoint
-from festinger.store.pool import Store, Transaction, open_store
+from festinger.store.pool import Store, Transaction, in_transaction, open_store
 from festinger.store.rotation import settled
-from festinger.store.runs import Run, begin, end
 from festinger.store.versions import Change
 from festinger.text.redaction import without_secrets
 
@@ -94,12 +91,10 @@ class App:
     background: Background = field(default_factory=Background)
     embedder: Embedder | None = None
     reranker: Reranker | None = None
-
-    @property
-    def degraded(self) -> tuple[str, ...]:
-        """What this process goes on without, although it was chosen."""
-        without = self.embedder is not None and self.embedder.name == NO_EMBEDDER
-        return ("embedder",) if without and self.settings.now.embedding.model != NO_EMBEDDER else ()
+    degraded: tuple[str, ...] = ()
+    """What this process goes on without, although it was chosen."""
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    """Held while the config table is read: what was read first must not be taken into force last."""
 
     async def model(self, purpose: Purpose, caller: Caller) -> Model | None:
         """The model that answers this caller for this purpose; none if none is configured."""
@@ -110,26 +105,16 @@ class App:
         chosen = self.settings.for_space(caller.space).llm
         return await self.switchboard.model(purpose, caller, settings=chosen, resolve=resolve)
 
+    async def reread_settings(self) -> None:
+        """Take into force what the config table holds now."""
+        async with self.reading:
+            self.settings.apply_rows(await table_rows(self.store))
+
     async def measure(self) -> None:
         """Move the gauges to what is now."""
         self.store.measure()
         await backlog.measure(self.store)
         await lag.measure(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
-
-
-def home_of(settings: LiveSettings) -> Path:
-    own = settings.now.home
-    return Path(own).expanduser() if own else default_home(euid=os.geteuid(), person=Path.home())
-
-
-def master_key_of(settings: LiveSettings, tools: Tools) -> MasterKey:
-    """The master key of this deployment, made at the first start."""
-    return master_key(
-        settings.deployment.environment,
-        Path(settings.now.secrets.key_file),
-        data=Layout(home=home_of(settings)).data,
-        entropy=tools.entropy,
-    )
 
 
 @asynccontextmanager
@@ -166,10 +151,11 @@ async def open_app(
         )
         stack.push_async_callback(app.switchboard.close)
         register_housekeeping(app)
-        await _begin(stack, app)
+        run = await begin_life(app, [migration.name for migration in every_migration()])
+        stack.push_async_callback(end_life, app, run)
         await _keep_true(stack, app)
         if start.providers:
-            await _open_providers(stack, app)
+            await open_providers(stack, app)
         if start.workers:
             crew = working(
                 app.jobs,
@@ -230,53 +216,16 @@ def _switchboard(store: Store, settings: LiveSettings, tools: Tools) -> Switchbo
             new_id=tools.new_id,
             environment=settings.deployment.environment,
             offline=settings.now.offline,
+            holds_transaction=in_transaction,
         )
     )
-
-
-async def _begin(stack: AsyncExitStack, app: App) -> None:
-    """Write down that this process lives, and tell of those that died and of the new shape."""
-    now = app.tools.clock()
-    run = Run(
-        id=app.tools.new_id(),
-        door=app.door,
-        version=__version__,
-        host=socket.gethostname(),
-        pid=os.getpid(),
-        started_at=now,
-    )
-    async with app.store.transaction() as transaction:
-        for crashed in await begin(transaction, run):
-            await app.outbox.emit(
-                transaction,
-                "process_crashed",
-                space=MAIN_SPACE,
-                subject=f"run:{crashed.id}",
-                payload={"run": str(crashed.id)},
-            )
-        if app.applied:
-            await app.outbox.emit(
-                transaction,
-                "schema_migrated",
-                space=MAIN_SPACE,
-                subject="schema",
-                payload={
-                    "from": None if app.applied[0].startswith("0001") else app.applied[0],
-                    "to": app.applied[-1],
-                },
-            )
-
-    async def ended() -> None:
-        await end(app.store, run.id, at=app.tools.clock())
-
-    stack.push_async_callback(ended)
 
 
 async def _keep_true(stack: AsyncExitStack, app: App) -> None:
     """Follow the changes of other processes and of the settings file."""
 
     async def reload_settings(_change: Change) -> None:
-        app.settings.apply_rows(await table_rows(app.store))
+        await app.reread_settings()
 
     app.listener.on_change(SETTINGS_ROOM, reload_settings)
     app.listener.on_change(KEYS_ROOM, app.keyring.forget)
@@ -284,17 +233,3 @@ async def _keep_true(stack: AsyncExitStack, app: App) -> None:
     await app.directory.reload()
     app.background.start(app.listener.run())
     stack.push_async_callback(app.background.stop)
-
-
-async def _open_providers(stack: AsyncExitStack, app: App) -> None:
-    chosen = app.settings.now.embedding
-    supplies = Supplies(
-        offline=app.settings.now.offline,
-        base_url=chosen.base_url,
-        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
-        batch=chosen.batch,
-        timeout_s=chosen.timeout_s,
-        models=app.home / "models",
-    )
-    app.embedder = await open_or_go_without(chosen.model, supplies)
-    stack.push_async_callback(app.embedder.close)

@@ -1,26 +1,28 @@
 """Who may do what under `/admin`?
 
-A route names the scope that it needs; a key's role gives scopes. A few routes that show no memory are open
-to callers on this machine. Everything else needs a key, here too: other users of the machine, and the agent
-itself, reach loopback. When the keys cannot be read, nobody gets in.
+A route names the scope that it needs; a key's role gives scopes. Probes get their bare answer from anywhere. A
+few routes that show no memory are open to callers on this machine. Everything else needs a key, here too:
+other users of the machine, and the agent itself, reach loopback. When the keys cannot be read, nobody gets in.
 """
 
 import ipaddress
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from enum import StrEnum
 
 from starlette.requests import Request
 
-from festinger.errors import NotAuthenticated, NotAuthorised
-from festinger.store.keys import ApiKey, Role
+from festinger.errors import NotAuthenticated, NotAuthorised, Unavailable
+from festinger.store.keys import ApiKey, Role, is_ours
 
 FindKey = Callable[[str], Awaitable[ApiKey | None]]
 
-KEY_PREFIX = "fst_"
-
 
 class Scope(StrEnum):
+    PROBE = "probe"
+    """Answers anybody; the details only those to whom an open route would answer."""
     OPEN = "open"
+    """Answers callers on this machine, and from beyond it whoever has any key."""
     READ = "read"
     WRITE = "write"
     REVIEW = "review"
@@ -44,9 +46,7 @@ def presented_key(request: Request) -> str | None:
         bearer[7:] if bearer[:7].lower() == "bearer " else None,
         request.headers.get("x-api-key"),
     )
-    return next(
-        (value.strip() for value in candidates if value and value.strip().startswith(KEY_PREFIX)), None
-    )
+    return next((value.strip() for value in candidates if value and is_ours(value.strip())), None)
 
 
 def is_loopback(request: Request) -> bool:
@@ -54,21 +54,45 @@ def is_loopback(request: Request) -> bool:
     if request.client is None:
         return True
     try:
-        return ipaddress.ip_address(request.client.host).is_loopback
+        address = ipaddress.ip_address(request.client.host.split("%", 1)[0])
     except ValueError:
         return False
+    # A socket that speaks both versions shows a caller of the old one as an address of the new.
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_loopback)
 
 
-async def admit(request: Request, scope: Scope, find_key: FindKey, *, strict: bool) -> ApiKey | None:
-    """The key that lets this request through, or none where none is needed; else an error."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """Somebody who was let in. `trusted` callers may see how this server is set up, others only that it is."""
+
+    key: ApiKey | None
+    trusted: bool
+
+
+async def admit(request: Request, scope: Scope, find_key: FindKey, *, strict: bool) -> Admission:
+    """Let a request through, or say why not."""
     given = presented_key(request)
-    if given is None:
-        if scope is Scope.OPEN and is_loopback(request) and not strict:
-            return None
-        raise NotAuthenticated
-    key = await find_key(given)
+    if given is not None:
+        return Admission(key=_allowed(await _known(given, find_key), scope), trusted=True)
+    here = is_loopback(request) and not strict
+    if scope is Scope.PROBE or (scope is Scope.OPEN and here):
+        return Admission(key=None, trusted=here)
+    raise NotAuthenticated
+
+
+async def _known(secret: str, find_key: FindKey) -> ApiKey:
+    try:
+        key = await find_key(secret)
+    except Unavailable as error:
+        # Keys cannot be looked up now. Nobody gets in on the strength of that.
+        raise NotAuthenticated("This key cannot be checked now.", hint=error.hint) from error
     if key is None:
         raise NotAuthenticated("This key is not known, or was revoked.")
-    if scope is not Scope.OPEN and scope not in SCOPES[key.role]:
+    return key
+
+
+def _allowed(key: ApiKey, scope: Scope) -> ApiKey:
+    if scope not in (Scope.PROBE, Scope.OPEN) and scope not in SCOPES[key.role]:
         raise NotAuthorised(f"A key of role `{key.role}` may not do this; it needs the scope `{scope}`.")
     return key

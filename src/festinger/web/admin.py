@@ -13,10 +13,11 @@ from starlette.routing import Route as StarletteRoute
 
 from festinger.app.keeper import Keeper
 from festinger.errors import FestingerError, NotFound
+from festinger.seeing.trace import on_behalf_of
 from festinger.web import administration, happenings, health, pages, start, tuning, work
 from festinger.web.access import admit
 from festinger.web.pages import SECURITY_HEADERS
-from festinger.web.route import Call, Route, answer
+from festinger.web.route import Call, Route, answer, request_id
 
 ROUTES: tuple[Route, ...] = (
     *start.ROUTES,
@@ -28,6 +29,8 @@ ROUTES: tuple[Route, ...] = (
     *administration.ROUTES,
 )
 
+REQUEST_HEADER = "x-festinger-request"
+
 
 def admin(keeper: Keeper, routes: Iterable[Route] = ROUTES) -> Starlette:
     """The ASGI app over these routes."""
@@ -35,32 +38,43 @@ def admin(keeper: Keeper, routes: Iterable[Route] = ROUTES) -> Starlette:
         routes=[
             StarletteRoute(route.path, _endpoint(route, keeper), methods=[route.method]) for route in routes
         ],
-        exception_handlers={404: _unknown, 405: _unknown},
+        # A fault of ours is answered here and raised on, to the edge that logs and counts it.
+        exception_handlers={404: _unknown, 405: _unknown, Exception: _fault},
     )
 
 
 def _endpoint(route: Route, keeper: Keeper) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        try:
-            strict = keeper.settings.now.auth.loopback == "strict"
-            key = await admit(request, route.scope, keeper.find_key, strict=strict)
-            response = await route.endpoint(Call(request=request, keeper=keeper, key=key))
-        except FestingerError as error:
-            response = answer(error.as_json(trace(request)), error.http)
-        response.headers.update(SECURITY_HEADERS)
-        return response
+        with on_behalf_of(request_id(request)):
+            try:
+                response = await _answered(route, keeper, request)
+            except FestingerError as error:
+                response = answer(error.as_json(request_id(request)), error.http)
+        return _dressed(response, request)
 
     return endpoint
 
 
-def trace(request: Request) -> str | None:
-    """The id under which this request is found in logs and events."""
-    visit = request.scope.get("state", {}).get("festinger.visit")
-    return str(visit.request_id) if visit else None
+async def _answered(route: Route, keeper: Keeper, request: Request) -> Response:
+    strict = keeper.settings.now.auth.loopback == "strict"
+    admission = await admit(request, route.scope, keeper.find_key, strict=strict)
+    return await route.endpoint(Call(request=request, keeper=keeper, admission=admission))
+
+
+def _dressed(response: Response, request: Request) -> Response:
+    """The answer with the headers that every answer of ours has."""
+    response.headers.update(SECURITY_HEADERS)
+    if found := request_id(request):
+        response.headers[REQUEST_HEADER] = found
+    return response
 
 
 async def _unknown(request: Request, _error: Exception) -> Response:
     error = NotFound(
         f"There is nothing at {request.method} {request.url.path}.", hint="`/admin` is the start page."
     )
-    return answer(error.as_json(trace(request)), 404)
+    return _dressed(answer(error.as_json(request_id(request)), 404), request)
+
+
+async def _fault(request: Request, _error: Exception) -> Response:
+    return _dressed(answer(FestingerError().as_json(request_id(request)), 500), request)

@@ -94,7 +94,8 @@ async def revoke_key(call: Call) -> Response:
 
 
 async def list_spaces(call: Call) -> Response:
-    return answer({"items": [asdict(space) for space in await spaces(call.app.store)], "next": None})
+    found = [space for space in await spaces(call.app.store) if call.own_space in (None, space.id)]
+    return answer({"items": [asdict(space) for space in found], "next": None})
 
 
 async def create_space(call: Call) -> Response:
@@ -124,7 +125,7 @@ ROUTES = (
     Route(
         method="GET",
         path="/admin/api/models",
-        scope=Scope.READ,
+        scope=Scope.ADMIN,
         endpoint=list_models,
         summary="Models, without their keys.",
     ),
@@ -165,7 +166,11 @@ ROUTES = (
         summary="End a key.",
     ),
     Route(
-        method="GET", path="/admin/api/spaces", scope=Scope.READ, endpoint=list_spaces, summary="Every space."
+        method="GET",
+        path="/admin/api/spaces",
+        scope=Scope.READ,
+        endpoint=list_spaces,
+        summary="The spaces that the key reaches.",
     ),
     Route(
         method="POST",

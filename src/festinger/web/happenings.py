@@ -1,13 +1,14 @@
 """Events over HTTP: what happened, and a live feed of what happens."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import asdict
 
 import orjson
 from starlette.responses import Response, StreamingResponse
 
-from festinger.app.feed import follow_events
+from festinger.app.feed import follow_from_here
+from festinger.errors import Unavailable
 from festinger.events.event import Event
 from festinger.events.feed import Gap, history
 from festinger.ids import EventId, read_id
@@ -39,27 +40,32 @@ async def stream(call: Call) -> Response:
     last = call.request.headers.get("last-event-id") or call.request.query_params.get("after")
     after = EventId(read_id(last)) if last else None
     names = call.request.query_params.getlist("name")
-    news = follow_events(call.app, space=call.space, names=names, after=after)
-    return StreamingResponse(_spoken(news), media_type="text/event-stream")
+    news = await follow_from_here(call.app, space=call.space, names=names, after=after)
+    return StreamingResponse(spoken(news), media_type="text/event-stream")
 
 
-async def _spoken(news: AsyncIterator[Event | Gap]) -> AsyncIterator[bytes]:
+async def spoken(
+    news: AsyncGenerator[Event | Gap, None], *, keep_alive: float = KEEP_ALIVE_SECONDS
+) -> AsyncIterator[bytes]:
     """The feed as lines of the wire; a comment when nothing happens for a while."""
     coming = asyncio.ensure_future(anext(news))
     try:
         while True:
-            done, _ = await asyncio.wait({coming}, timeout=KEEP_ALIVE_SECONDS)
+            done, _ = await asyncio.wait({coming}, timeout=keep_alive)
             if not done:
                 yield b": still here\n\n"
                 continue
             try:
                 happened = coming.result()
-            except StopAsyncIteration:
+            except (StopAsyncIteration, Unavailable):
+                # With the store away the stream ends; its reader comes again with the last event that it has.
                 return
             yield _line(happened)
             coming = asyncio.ensure_future(anext(news))
     finally:
         coming.cancel()
+        await asyncio.wait({coming})
+        await news.aclose()
 
 
 def _line(happened: Event | Gap) -> bytes:

@@ -1,15 +1,19 @@
 """Does it live, is it ready, what does it count?
 
 `healthz` says that the loop turns and asks nobody. `readyz` says that the database answers; a missing
-upstream, provider or a dead job is told in the body and never makes it unready. Both are cheap and open.
+provider, a refused setting or a dead job is told in the body and never makes it unready. Both are cheap and
+answer anybody; what is the matter is told to callers on this machine or with a key.
 """
+
+from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from festinger.errors import FestingerError, StoreDown
+from festinger.errors import FestingerError, NotFound, StoreDown
+from festinger.jobs.deadletters import State, list_jobs
 from festinger.seeing import metrics
-from festinger.seeing.checks import worst
-from festinger.web.access import Scope, is_loopback
+from festinger.seeing.checks import Check, worst
+from festinger.web.access import Scope
 from festinger.web.route import Call, Route, answer
 
 
@@ -20,11 +24,8 @@ async def healthz(_call: Call) -> Response:
 async def readyz(call: Call) -> Response:
     problem = await _unready(call)
     body: dict[str, object] = {"ready": problem is None}
-    if is_loopback(call.request) or call.key:
-        body["degraded"] = list(call.keeper.app.degraded) if call.keeper.app else []
-        body["settings"] = call.keeper.settings.problem
-        if problem:
-            body["problem"] = {"name": problem.name, "message": problem.message, "hint": problem.hint}
+    if call.admission.trusted:
+        body |= await _details(call, problem)
     return answer(body, 200 if problem is None else 503)
 
 
@@ -36,23 +37,51 @@ async def _unready(call: Call) -> FestingerError | None:
     return None
 
 
+async def _details(call: Call, problem: FestingerError | None) -> dict[str, object]:
+    found: dict[str, object] = {
+        "settings": call.keeper.settings.problem,
+        "needs_restart": [change.key for change in call.keeper.settings.needs_restart],
+    }
+    if problem is not None:
+        found["problem"] = {"name": problem.name, "message": problem.message, "hint": problem.hint}
+    elif (app := call.keeper.app) is not None:
+        found["degraded"] = app.degraded
+        found["dead_jobs"] = len(await list_jobs(app.store, state=State.DEAD))
+    return found
+
+
 async def metrics_page(call: Call) -> Response:
     if not call.keeper.settings.now.metrics.enabled:
-        return answer({"error": {"name": "not_found", "message": "Metrics are switched off."}}, 404)
+        raise NotFound("Metrics are switched off.", hint="Set `metrics.enabled`.")
     if call.keeper.app:
         await call.keeper.app.measure()
     return Response(metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 async def health(call: Call) -> Response:
-    checks = await call.keeper.checks()
+    """For whoever looks every few seconds: models are not asked, because asking costs."""
+    return _told(await call.keeper.checks())
+
+
+async def doctor(call: Call) -> Response:
+    """For whoever wants to know: all that `festinger doctor` says."""
+    return _told(await call.keeper.checks(ask_models=True))
+
+
+def _told(checks: Sequence[Check]) -> Response:
     return answer({"worst": worst(checks), "checks": [check.as_json() for check in checks]})
 
 
 ROUTES = (
-    Route(method="GET", path="/admin/healthz", scope=Scope.OPEN, endpoint=healthz, summary="The loop turns."),
     Route(
-        method="GET", path="/admin/readyz", scope=Scope.OPEN, endpoint=readyz, summary="The database answers."
+        method="GET", path="/admin/healthz", scope=Scope.PROBE, endpoint=healthz, summary="The loop turns."
+    ),
+    Route(
+        method="GET",
+        path="/admin/readyz",
+        scope=Scope.PROBE,
+        endpoint=readyz,
+        summary="The database answers.",
     ),
     Route(
         method="GET",
@@ -68,7 +97,7 @@ ROUTES = (
         method="GET",
         path="/admin/api/doctor",
         scope=Scope.READ,
-        endpoint=health,
-        summary="Every check, as data.",
+        endpoint=doctor,
+        summary="Every check, models included.",
     ),
 )

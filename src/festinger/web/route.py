@@ -19,11 +19,14 @@ from festinger.app.wiring import App
 from festinger.errors import BadInput, NotFound, TooLarge
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId, read_id
 from festinger.store.keys import ApiKey
-from festinger.web.access import Scope
+from festinger.web.access import Admission, Scope
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
 MAX_BODY = 2**20
+
+VISIT = "festinger.visit"
+"""Where the door that stands before us leaves what it knows of a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +35,12 @@ class Call:
 
     request: Request
     keeper: Keeper
-    key: ApiKey | None
+    admission: Admission
+
+    @property
+    def key(self) -> ApiKey | None:
+        """The key that the caller showed."""
+        return self.admission.key
 
     @property
     def app(self) -> App:
@@ -47,14 +55,18 @@ class Call:
     @property
     def space(self) -> SpaceId:
         """The space that the caller names, if the key reaches there; a foreign one looks like none."""
-        named = self.request.query_params.get("space")
-        own = self.key.space if self.key and self.key.space != EVERY_SPACE else None
+        named = self.request.query_params.get("space") or _place(self.request)
         if named is None:
-            return own or MAIN_SPACE
+            return self.own_space or MAIN_SPACE
         found = self.keeper.known_space(named)
-        if found is None or own not in (None, found):
+        if found is None or self.own_space not in (None, found):
             raise NotFound(f"There is no space `{named[:80]}`.")
         return found
+
+    @property
+    def own_space(self) -> SpaceId | None:
+        """The one space that the caller's key is bound to, if it is."""
+        return self.key.space if self.key and self.key.space != EVERY_SPACE else None
 
     @property
     def by(self) -> str:
@@ -93,6 +105,18 @@ def answer(document: Any, status: int = 200) -> Response:
         status_code=status,
         media_type="application/json",
     )
+
+
+def request_id(request: Request) -> str | None:
+    """The id under which this request is found in logs and events."""
+    visit = request.scope.get("state", {}).get(VISIT)
+    return str(visit.request_id) if visit else None
+
+
+def _place(request: Request) -> str | None:
+    """The space that stands in front of the path, or in a header; the door has read it."""
+    visit = request.scope.get("state", {}).get(VISIT)
+    return str(visit.space) if visit else None
 
 
 def _first(error: ValidationError) -> str:

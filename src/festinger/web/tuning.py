@@ -1,5 +1,6 @@
 """Settings over HTTP: see, change and reset them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -19,9 +20,7 @@ class Value(BaseModel):
 
 
 async def config(call: Call) -> Response:
-    settings = call.keeper.settings
-    waiting = {change.key for change in settings.needs_restart}
-    found = settings.loaded(call.space).settings()
+    found, waiting = call.keeper.settings.loaded(call.space).settings(), _waiting(call)
     return answer({"items": [_record(setting, waiting) for setting in found], "next": None})
 
 
@@ -31,13 +30,23 @@ async def put(call: Call) -> Response:
         call.app, _key(call), _text(body.value), by=call.by, space=_space(call)
     )
     return answer(
-        {"key": after.key.name, "old": before.value, "new": after.value, "restart": after.key.restart}
+        {
+            "key": after.key.name,
+            "old": before.value,
+            "new": _waiting(call).get(after.key.name, after.value),
+            "restart": after.key.restart,
+        }
     )
 
 
 async def delete(call: Call) -> Response:
     after = await reset_setting(call.app, _key(call), by=call.by, space=_space(call))
     return answer({"key": after.key.name, "value": after.value, "source": str(after.source)})
+
+
+def _waiting(call: Call) -> dict[str, str]:
+    """Keys whose new value waits for a restart, with that value."""
+    return {change.key: change.new for change in call.keeper.settings.needs_restart}
 
 
 def _key(call: Call) -> str:
@@ -55,7 +64,7 @@ def _text(value: str | int | float | bool | list[str]) -> str:
     return ",".join(value) if isinstance(value, list) else str(value)
 
 
-def _record(setting: Setting, waiting: set[str]) -> dict[str, Any]:
+def _record(setting: Setting, waiting: Mapping[str, str]) -> dict[str, Any]:
     return {
         "key": setting.key.name,
         "value": setting.value,
@@ -65,6 +74,7 @@ def _record(setting: Setting, waiting: set[str]) -> dict[str, Any]:
         "pinned": setting.pinned,
         "restart": setting.key.restart,
         "needs_restart": setting.key.name in waiting,
+        "after_restart": waiting.get(setting.key.name),
     }
 
 
@@ -72,7 +82,7 @@ ROUTES = (
     Route(
         method="GET",
         path="/admin/api/config",
-        scope=Scope.READ,
+        scope=Scope.ADMIN,
         endpoint=config,
         summary="Every setting with value, default and source.",
     ),

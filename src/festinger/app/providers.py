@@ -1,0 +1,62 @@
+"""Which embedder and which reranker does this process think with?
+
+Opens what the settings choose. One that was chosen and cannot be had is gone without: that is kept as a value,
+logged and counted, and everything that does not need it works on. A wrong choice is refused.
+"""
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+import structlog
+
+from festinger.embedding.embedder import Supplies
+from festinger.embedding.measured import FILE as MEASURED_PROFILES
+from festinger.embedding.none import NAME as NO_EMBEDDER
+from festinger.embedding.profiles import installed_profiles
+from festinger.embedding.registry import open_or_go_without
+from festinger.embedding.reranker import Reranker, open_reranker
+from festinger.errors import CannotStart, Unavailable
+from festinger.seeing.metrics import DEGRADED
+
+if TYPE_CHECKING:
+    from festinger.app.wiring import App
+
+log = structlog.get_logger(room="app")
+
+
+async def open_providers(stack: AsyncExitStack, app: "App") -> None:
+    """Open both, to be closed with `stack`."""
+    supplies = supplies_of(app)
+    chosen = app.settings.now.embedding.model
+    app.embedder = await open_or_go_without(chosen, supplies)
+    stack.push_async_callback(app.embedder.close)
+    if app.embedder.name == NO_EMBEDDER and chosen != NO_EMBEDDER:
+        app.degraded += ("embedder",)
+    app.reranker = await _reranker_or_none(app, supplies)
+    if app.reranker is not None:
+        stack.push_async_callback(app.reranker.close)
+
+
+async def _reranker_or_none(app: "App", supplies: Supplies) -> Reranker | None:
+    chosen = app.settings.now.rerank.model
+    try:
+        return await open_reranker(chosen, supplies)
+    except (CannotStart, Unavailable) as error:
+        DEGRADED.labels("reranker").inc()
+        log.warning("goes on without reranker", reranker=chosen, why=error.message, hint=error.hint)
+        app.degraded += ("reranker",)
+        return None
+
+
+def supplies_of(app: "App") -> Supplies:
+    """What the settings and the home give an embedder."""
+    chosen = app.settings.now.embedding
+    return Supplies(
+        offline=app.settings.now.offline,
+        base_url=chosen.base_url,
+        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
+        batch=chosen.batch,
+        timeout_s=chosen.timeout_s,
+        models=app.home / "models",
+        profiles=installed_profiles(app.home / MEASURED_PROFILES),
+    )
