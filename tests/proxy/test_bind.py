@@ -93,3 +93,12 @@ def test_an_address_of_another_machine_is_said_to_be_so():
         open_sockets("203.0.113.9", 0)
 
     assert "203.0.113.9" in refused.value.message
+
+
+def test_a_listening_socket_names_its_protocol_so_that_answers_are_not_held_back():
+    opened = open_sockets("127.0.0.1", 0)
+    protocols = {one.proto for one in opened}
+    close_sockets(opened)
+
+    # asyncio turns Nagle's delay off for accepted connections only if the protocol is named.
+    assert protocols == {socket.IPPROTO_TCP}
