@@ -71,7 +71,9 @@ def normalised(text: str) -> str:
     """The text in one form; normalising it again changes nothing."""
     if text.isascii():
         return ASCII_HIDDEN.sub("", text)
-    return unicodedata.normalize("NFKC", without_towers(text.translate(UNSEEN)))
+    # A long text has few characters over and over: asking them first saves most ways through it.
+    seen = text if HIDDEN.isdisjoint(set(text)) else text.translate(UNSEEN)
+    return unicodedata.normalize("NFKC", without_towers(seen))
 
 
 def without_towers(text: str) -> str:
@@ -79,7 +81,7 @@ def without_towers(text: str) -> str:
 
     Hidden characters must be gone: they could stand between the marks and leave a tower behind.
     """
-    if len(text) < _SUSPICIOUS_ROW or not _rows().search(text):
+    if len(text) < _SUSPICIOUS_ROW or _movable().isdisjoint(text) or not _rows().search(text):
         return text
     apart = "".join(unicodedata.normalize("NFKD", character) for character in text)
     return _rows().sub(_shortened, apart)
@@ -96,14 +98,19 @@ def _is_mark(character: str) -> bool:
 
 
 @cache
+def _movable() -> frozenset[str]:
+    """The marks that Unicode sorts among their neighbours; the class of one may hide what it is made of."""
+    return frozenset(
+        mark
+        for mark in marks() + _HALF_WIDTH_MARKS
+        if unicodedata.combining(unicodedata.normalize("NFKD", mark)[0]) > 0
+    )
+
+
+@cache
 def _rows() -> re.Pattern[str]:
-    movable = "".join(filter(_is_movable, marks() + _HALF_WIDTH_MARKS))
-    return re.compile(f"[{movable}]{{{_SUSPICIOUS_ROW},}}")
-
-
-def _is_movable(mark: str) -> bool:
-    """Whether Unicode sorts it among its neighbours (its own class may hide what it is made of)."""
-    return unicodedata.combining(unicodedata.normalize("NFKD", mark)[0]) > 0
+    # The first look spares plain characters the long way through all marks.
+    return re.compile(rf"(?=[^\x00-\u02ff])[{''.join(_movable())}]{{{_SUSPICIOUS_ROW},}}")
 
 
 def _shortened(row: re.Match[str]) -> str:
