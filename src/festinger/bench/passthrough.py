@@ -153,6 +153,9 @@ async def _check(there: Contenders, bench: Bench) -> None:
             raise CannotStart(f"A {shape.name} request through `festinger serve` came back with {told}.")
 
 
+# Turn -1 is the warm-up: it is asked and not kept.
+
+
 async def _latencies(
     servers: Mapping[str, Running], shape: Shape, *, amount: Amount, bench: Bench
 ) -> dict[str, list[Block]]:
@@ -175,7 +178,7 @@ async def _throughput(
     """As many requests as go through, the systems in turn."""
     found: dict[str, list[Block]] = {name: [] for name in servers}
     body = chat_body(SHAPES[0], seed=bench.seed)
-    for _turn in range(amount.throughput_turns):
+    for turn in range(-1, amount.throughput_turns):
         for name, server in servers.items():
             block = await at_once(
                 server.port,
@@ -185,7 +188,8 @@ async def _throughput(
                 seconds=amount.seconds,
                 stopwatch=bench.stopwatch,
             )
-            found[name].append(block)
+            if turn >= 0:
+                found[name].append(block)
     return found
 
 

@@ -139,6 +139,9 @@ def litellm(python: Path, folder: Path, *, upstream_port: int) -> Program:
         "      api_key: sk-bench\n"
         "litellm_settings:\n"
         "  telemetry: false\n"
+        # No key is asked for, as we ask for none on this machine.
+        "general_settings:\n"
+        "  dangerously_permit_weak_or_unset_master_key: true\n"
     )
     command = [str(python.with_name("litellm")), "--config", str(config), "--host", HOST, "--port", str(port)]
     quiet = {"LITELLM_TELEMETRY": "False", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOG": "ERROR"}

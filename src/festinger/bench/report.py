@@ -87,7 +87,8 @@ def unmeasured(run: Run) -> list[Metric]:
 
 
 def headers(run: Run) -> list[str]:
-    return ["metric", "unit", *(system.name for system in run.systems), "goal", "met"]
+    """A system that did not run says so in its header, and its cells stay empty."""
+    return ["metric", "unit", *map(_title, run.systems), "goal", "met"]
 
 
 def rows(run: Run) -> list[list[str]]:
@@ -97,7 +98,7 @@ def rows(run: Run) -> list[list[str]]:
         [
             metric.name,
             metric.unit,
-            *(_cell(found.get((metric.name, system.name)), system) for system in run.systems),
+            *(_cell(found.get((metric.name, system.name))) for system in run.systems),
             "" if metric.goal is None else str(metric.goal),
             _verdict(metric.goal, found.get((metric.name, PRODUCT))),
         ]
@@ -106,9 +107,13 @@ def rows(run: Run) -> list[list[str]]:
     ]
 
 
-def _cell(result: Result | None, system: System) -> str:
+def _title(system: System) -> str:
+    return system.name if system.status is Status.RAN else f"{system.name} ({system.status})"
+
+
+def _cell(result: Result | None) -> str:
     if result is None:
-        return "" if system.status is Status.RAN else system.status
+        return ""
     low, high = result.spread
     return _short(result.value) if low == high else f"{_short(result.value)} ({_short(low)}-{_short(high)})"
 

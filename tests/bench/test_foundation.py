@@ -1,0 +1,92 @@
+"""The whole command on real processes, with a handful of requests: shape and plausibility, no speed."""
+
+import asyncio
+import json
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench.schema import assert_fits_the_schema
+
+from festinger.bench.catalogue import SUITES
+from festinger.bench.run import PREFIX
+
+COMMAND = (sys.executable, "-c", "from festinger.cli.main import main; main()", "bench")
+
+
+async def bench(*arguments: str) -> tuple[int | None, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, told = await process.communicate()
+    return process.returncode, out.decode(), told.decode()
+
+
+def left_behind() -> list[str]:
+    return [path.name for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*")]
+
+
+def broken_python(folder: Path) -> Path:
+    path = folder / "python"
+    path.write_text("#!/bin/sh\necho the wheel is for another machine\nexit 3\n")
+    path.chmod(0o755)
+    return path
+
+
+async def test_a_quick_run_measures_every_part_beside_the_others(tmp_path: Path):
+    peer = ("--peers", "litellm", "--peer-python", f"litellm={broken_python(tmp_path)}")
+    code, out, told = await bench("foundation", "--quick", "--repeat", "1", "--json", "-", *peer)
+
+    assert code == 0, told
+    written = json.loads(out)
+    assert_fits_the_schema(written)
+    systems = {system["name"]: system for system in written["systems"]}
+    assert [systems[name]["status"] for name in ("festinger", "direct", "plain")] == ["ran"] * 3
+    assert systems["litellm"]["status"] == "not_run"
+    assert "the wheel is for another machine" in systems["litellm"]["reason"]
+    values = {(result["metric"], result["system"]): result["value"] for result in written["results"]}
+    assert {name for name, system in values if system == "festinger"} == {
+        metric.name for metric in SUITES["foundation"].metrics if "litellm" not in metric.name
+    }
+    assert [values["passthrough.errors", name] for name in ("festinger", "direct", "plain")] == [0, 0, 0]
+    assert values["passthrough.5k.p50", "direct"] < values["passthrough.5k.p50", "festinger"]
+    assert 0 < values["start.forwarding", "festinger"] <= values["start.warm", "festinger"] + 1
+    assert values["memory.serve.uss", "festinger"] < values["memory.serve.rss", "festinger"]
+    assert not any(system == "litellm" for _, system in values)
+    assert left_behind() == []
+
+
+async def test_an_interrupted_run_stops_everything_that_it_started():
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, "foundation", "--quick", stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stderr is not None
+    async for line in process.stderr:
+        if b"empty home" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    await process.communicate()
+
+    # What still ran or lay around would also fail the whole run of the tests at its end.
+    assert (process.returncode, left_behind()) == (130, [])
+
+
+async def test_an_unknown_suite_is_bad_input():
+    code, _, told = await bench("nonsense")
+
+    assert (code, "`nonsense` is not a suite" in told) == (2, True)
+
+
+async def test_the_list_names_every_metric_with_its_goal():
+    code, out, _ = await bench("list")
+
+    assert code == 0
+    assert [metric.name for metric in SUITES["foundation"].metrics if metric.name not in out] == []
+    assert "<= 0.8" in out
+
+
+async def test_a_database_of_the_person_is_never_opened():
+    code, _, told = await bench("foundation", "--database", "postgresql://127.0.0.1:1/nowhere")
+
+    assert (code, "throw-away store" in told) == (2, True)

@@ -1,0 +1,64 @@
+"""How suites are run: as often as asked, each time afresh."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from festinger.bench.catalogue import SUITES, chosen_suites
+from festinger.bench.result import Kind, Metric, Sample, Status, System
+from festinger.bench.run import merged, run_suites, throw_away_folder
+from festinger.bench.suite import Bench, Measured, Suite
+from festinger.errors import BadInput
+
+SPEED = Metric(name="speed", unit="ms", about="how fast")
+PEER = System(name="peer", kind=Kind.PEER)
+
+
+@pytest.mark.requirement("S-05")
+async def test_a_suite_is_measured_as_often_as_asked_in_folders_of_its_own(tmp_path: Path):
+    folders: list[Path] = []
+
+    async def measure(bench: Bench) -> Measured:
+        folders.append(bench.folder)
+        value = float([7, 1, 3][len(folders) - 1])
+        return Measured(samples=[Sample(metric="speed", system="festinger", value=value)], systems=[PEER])
+
+    suite = Suite(name="some", about="some", metrics=[SPEED], measure=measure)
+    run = await run_suites([suite], Bench(folder=tmp_path, repeat=3))
+
+    assert [(result.value, result.spread) for result in run.results] == [(3.0, (1.0, 7.0))]
+    assert len({folder for folder in folders if folder.is_dir()}) == 3
+    assert [system.name for system in run.systems] == ["festinger", "peer"]
+
+
+def test_a_system_that_failed_once_has_failed():
+    failed = replace(PEER, status=Status.FAILED, reason="it stopped answering")
+
+    assert merged([failed], [PEER]) == [failed]
+    assert merged([PEER], [failed]) == [failed]
+
+
+def test_the_folder_is_gone_afterwards():
+    with throw_away_folder() as folder:
+        (folder / "something").write_text("left")
+
+    assert not folder.exists()
+
+
+def test_no_name_means_every_suite():
+    assert [suite.name for suite in chosen_suites([])] == list(SUITES)
+
+
+def test_an_unknown_suite_is_refused_with_the_known_ones():
+    with pytest.raises(BadInput) as refused:
+        chosen_suites(["foundation", "nonsense"])
+
+    assert "`nonsense`" in refused.value.message
+    assert "foundation" in refused.value.hint
+
+
+def test_no_two_metrics_of_a_suite_have_one_name():
+    for suite in SUITES.values():
+        names = [metric.name for metric in suite.metrics]
+        assert len(names) == len(set(names))
