@@ -29,6 +29,7 @@ async def test_how_a_task_ended_is_not_looked_at():
         raise ValueError("broken")
 
     task = asyncio.create_task(broken())
+    await asyncio.sleep(0)
     await end_all([task])
 
     with pytest.raises(ValueError, match="broken"):

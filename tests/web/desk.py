@@ -1,0 +1,54 @@
+"""The pages over an open house, and keys to come in with."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.app.house import opened
+from tests.web.asgi import Got, ask
+
+from festinger.app.access import issue_key
+from festinger.app.keeper import Keeper
+from festinger.app.wiring import App
+from festinger.ids import EVERY_SPACE, SpaceId
+from festinger.store.keys import Role
+from festinger.web.admin import admin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    app: App
+    keeper: Keeper
+    pages: Any
+    key: str
+    """Of an administrator."""
+
+    async def ask(self, method: str, target: str, **more: Any) -> Got:
+        return await ask(self.pages, method, target, **{"key": self.key, **more})
+
+    async def new_key(self, role: Role, space: str = EVERY_SPACE, name: str = "") -> str:
+        _, secret = await issue_key(
+            self.app, name or role.value, role=role, space=SpaceId(space), agent=None, by="test"
+        )
+        return secret
+
+
+def kept(app: App) -> Keeper:
+    """A keeper whose app is open already."""
+    keeper = Keeper(app.settings, _never)
+    keeper.app = app
+    return keeper
+
+
+def _never() -> Any:
+    raise AssertionError("it is open already")
+
+
+@asynccontextmanager
+async def desk(url: str, folder: Path, **how: Any) -> AsyncIterator[Desk]:
+    async with opened(url, folder, **how) as app:
+        _, secret = await issue_key(app, "root", role=Role.ADMIN, space=EVERY_SPACE, agent=None, by="test")
+        keeper = kept(app)
+        yield Desk(app=app, keeper=keeper, pages=admin(keeper), key=secret)

@@ -1,0 +1,247 @@
+"""Who may do what: every route, every kind of caller, from here and from beyond."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from tests.app.house import settings_of
+from tests.web.asgi import BEYOND, HERE, ask
+from tests.web.desk import desk
+
+from festinger.app.keeper import Keeper
+from festinger.errors import StoreDown
+from festinger.ids import EVERY_SPACE, SpaceId
+from festinger.store.keys import ApiKey, Role
+from festinger.web.access import SCOPES, Scope, is_loopback, presented_key
+from festinger.web.admin import ROUTES, admin
+from festinger.web.route import Call, Route, answer
+
+MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+IN, NO_KEY, NO_RIGHT = 200, 401, 403
+
+CALLERS = ("none", "wrong", "proxy", "agent", "reviewer", "admin", "revoked", "uncheckable")
+
+MATRIX: dict[str, dict[str, tuple[int, ...]]] = {
+    # none, wrong, proxy, agent, reviewer, admin, revoked, uncheckable
+    "probe": {HERE: (IN, 401, IN, IN, IN, IN, 401, 401), BEYOND: (IN, 401, IN, IN, IN, IN, 401, 401)},
+    "here": {HERE: (IN, 401, IN, IN, IN, IN, 401, 401), BEYOND: (401, 401, IN, IN, IN, IN, 401, 401)},
+    "read": {HERE: (401, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
+    "admin": {HERE: (401, 401, 403, 403, 403, IN, 401, 401), BEYOND: (401, 401, 403, 403, 403, IN, 401, 401)},
+}
+
+ROWS: dict[tuple[str, str], str] = {
+    ("GET", "/admin"): "here",
+    ("GET", "/admin.json"): "here",
+    ("GET", "/admin/static/{name}"): "here",
+    ("GET", "/admin/healthz"): "probe",
+    ("GET", "/admin/readyz"): "probe",
+    ("GET", "/admin/metrics"): "here",
+    ("GET", "/admin/health"): "read",
+    ("GET", "/admin/api/doctor"): "read",
+    ("GET", "/admin/api/jobs"): "admin",
+    ("GET", "/admin/api/jobs/schedule"): "admin",
+    ("GET", "/admin/api/jobs/{job:int}"): "admin",
+    ("POST", "/admin/api/jobs/{job:int}/retry"): "admin",
+    ("POST", "/admin/api/jobs/{job:int}/drop"): "admin",
+    ("POST", "/admin/api/jobs/{job:int}/cancel"): "admin",
+    ("POST", "/admin/api/jobs/{name}/run"): "admin",
+    ("GET", "/admin/api/events"): "read",
+    ("GET", "/admin/api/events/stream"): "read",
+    ("GET", "/admin/api/config"): "admin",
+    ("PUT", "/admin/api/config/{key}"): "admin",
+    ("DELETE", "/admin/api/config/{key}"): "admin",
+    ("GET", "/admin/api/models"): "admin",
+    ("POST", "/admin/api/models"): "admin",
+    ("DELETE", "/admin/api/models/{id}"): "admin",
+    ("POST", "/admin/api/models/{id}/test"): "admin",
+    ("GET", "/admin/api/keys"): "admin",
+    ("POST", "/admin/api/keys"): "admin",
+    ("DELETE", "/admin/api/keys/{id}"): "admin",
+    ("GET", "/admin/api/spaces"): "read",
+    ("POST", "/admin/api/spaces"): "admin",
+    ("PATCH", "/admin/api/spaces/{name}"): "admin",
+    ("DELETE", "/admin/api/spaces/{name}"): "admin",
+    ("GET", "/admin/api/status"): "read",
+}
+
+EXAMPLES = {
+    "{name}": "x",
+    "{job:int}": "7",
+    "{key}": "llm.judge",
+    "{id}": "018f3a5e-7b21-7000-8000-000000000001",
+}
+
+
+def secret_of(caller: str) -> str | None:
+    return None if caller == "none" else f"fst_{caller}"
+
+
+async def find_key(secret: str) -> ApiKey | None:
+    if secret == "fst_uncheckable":
+        raise StoreDown
+    name = secret.removeprefix("fst_")
+    if name not in list(Role):
+        return None
+    return ApiKey(
+        space=EVERY_SPACE, id=UUID(int=1), name=name, role=Role(name), agent=None, created_at=MONDAY
+    )
+
+
+async def stub(_call: Call) -> Response:
+    return answer({"let": "in"})
+
+
+def pages(folder: Path, routes: tuple[Route, ...] = ROUTES, **flags: Any) -> Any:
+    """Every route as it stands, but with nothing behind it."""
+    keeper = Keeper(settings_of(None, folder, **flags), lambda: None)  # type: ignore[arg-type,return-value]
+    keeper.find_key = find_key  # type: ignore[method-assign]
+    return admin(keeper, [replace(route, endpoint=stub) for route in routes])
+
+
+def example(path: str) -> str:
+    for part, value in EXAMPLES.items():
+        path = path.replace(part, value)
+    return path
+
+
+@pytest.mark.requirement("U-13", "F-60")
+def test_every_route_has_a_row_and_every_row_a_route():
+    assert {(route.method, route.path) for route in ROUTES} == set(ROWS)
+
+
+@pytest.mark.requirement("U-13", "F-60")
+@pytest.mark.parametrize("place", [HERE, BEYOND], ids=["here", "beyond"])
+@pytest.mark.parametrize(("method", "path"), ROWS)
+async def test_each_caller_gets_in_or_not_as_the_table_says(
+    method: str, path: str, place: str, tmp_path: Path
+):
+    app = pages(tmp_path)
+    seen = [
+        (await ask(app, method, example(path), key=secret_of(caller), caller=place)).status
+        for caller in CALLERS
+    ]
+
+    assert dict(zip(CALLERS, seen, strict=True)) == dict(
+        zip(CALLERS, MATRIX[ROWS[method, path]][place], strict=True)
+    )
+
+
+@pytest.mark.requirement("U-13")
+@pytest.mark.parametrize(("method", "path"), ROWS)
+async def test_with_a_strict_loopback_this_machine_is_as_far_away_as_any_other(
+    method: str, path: str, tmp_path: Path
+):
+    app = pages(tmp_path, auth__loopback="strict")
+
+    seen = (await ask(app, method, example(path))).status
+    assert seen == MATRIX[ROWS[method, path]][BEYOND][0]
+
+
+@pytest.mark.requirement("U-13")
+def test_an_administrator_does_not_decide_for_reviewers():
+    assert Scope.REVIEW not in SCOPES[Role.ADMIN]
+    assert Scope.REVIEW not in SCOPES[Role.AGENT]
+    assert SCOPES[Role.PROXY] == frozenset()
+
+
+@pytest.mark.requirement("U-13")
+async def test_a_key_of_one_space_sees_another_as_none(database_url: str, tmp_path: Path):
+    async with desk(database_url, tmp_path) as at:
+        await at.ask("POST", "/admin/api/spaces", body={"name": "team"})
+        await at.app.directory.reload()
+        own = await at.new_key(Role.AGENT, "team")
+
+        for path in ("/admin/api/events", "/admin/api/events/stream", "/admin/api/status"):
+            foreign = await at.ask("GET", f"{path}?space=main", key=own)
+            unknown = await at.ask("GET", f"{path}?space=nowhere", key=own)
+            assert (foreign.status, unknown.status) == (404, 404)
+            assert foreign.text.replace("main", "nowhere") == unknown.text
+        spaces = await at.ask("GET", "/admin/api/spaces", key=own)
+        assert [space["name"] for space in spaces.json["items"]] == ["team"]
+
+
+@pytest.mark.requirement("U-13")
+async def test_a_key_of_one_space_sees_its_own_events_only(database_url: str, tmp_path: Path):
+    async with desk(database_url, tmp_path) as at:
+        await at.ask("POST", "/admin/api/spaces", body={"name": "team"})
+        await at.app.directory.reload()
+        own = await at.new_key(Role.AGENT, "team")
+
+        found = (await at.ask("GET", "/admin/api/events", key=own)).json["items"]
+        assert {event["space"] for event in found} == {"team"}
+
+
+@pytest.mark.requirement("F-60")
+async def test_a_revoked_key_is_refused_and_named_to_nobody(database_url: str, tmp_path: Path):
+    async with desk(database_url, tmp_path) as at:
+        made = (await at.ask("POST", "/admin/api/keys", body={"name": "old", "role": "reviewer"})).json
+        await at.ask("DELETE", f"/admin/api/keys/{made['id']}")
+        await at.app.keyring.forget(None)  # type: ignore[arg-type]
+
+        refused = await at.ask("GET", "/admin/api/status", key=made["key"])
+        listed = await at.ask("GET", "/admin/api/keys")
+
+        assert refused.status == 401
+        assert made["key"] not in refused.text
+        assert made["key"] not in listed.text
+        assert [key["name"] for key in listed.json["items"] if key["revoked_at"]] == ["old"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "key"),
+    [
+        ({"x-festinger-key": "fst_a"}, "fst_a"),
+        ({"authorization": "Bearer fst_b"}, "fst_b"),
+        ({"authorization": "bearer  fst_b "}, "fst_b"),
+        ({"x-api-key": "fst_c"}, "fst_c"),
+        ({"x-api-key": "fst_c", "x-festinger-key": "fst_a"}, "fst_a"),
+        ({"authorization": "Bearer sk-other"}, None),
+        ({"authorization": "Basic fst_b"}, None),
+        ({}, None),
+    ],
+)
+def test_a_key_of_ours_is_found_where_it_may_stand(headers: dict[str, str], key: str | None):
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+
+    assert presented_key(Request({"type": "http", "headers": raw})) == key
+
+
+@pytest.mark.parametrize(
+    ("address", "here"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("::ffff:127.0.0.1", True),
+        ("::ffff:203.0.113.9", False),
+        ("203.0.113.9", False),
+        ("fe80::1%eth0", False),
+        ("localhost", False),
+        ("", False),
+    ],
+)
+def test_only_an_address_of_this_machine_is_here(address: str, here: bool):
+    assert is_loopback(Request({"type": "http", "client": (address, 1)})) is here
+
+
+def test_a_caller_without_an_address_came_through_a_socket_of_this_machine():
+    assert is_loopback(Request({"type": "http", "client": None})) is True
+
+
+def test_a_space_that_the_door_has_read_counts_unless_the_query_names_another():
+    visit = SimpleNamespace(request_id="r", space="team")
+    keeper = SimpleNamespace(known_space=lambda name: SpaceId(name))
+
+    def call(query: bytes) -> Call:
+        scope = {"type": "http", "query_string": query, "headers": [], "state": {"festinger.visit": visit}}
+        return Call(request=Request(scope), keeper=keeper, admission=SimpleNamespace(key=None))  # type: ignore[arg-type]
+
+    assert call(b"").space == "team"
+    assert call(b"space=main").space == "main"
