@@ -36,10 +36,9 @@ async def test_ollama_chats_and_generates(door: Door):
 @pytest.mark.requirement("P-01", "U-70")
 async def test_ollama_without_async_chats_too(door: Door):
     def chat() -> tuple[str, str]:
-        client = ollama.Client(host=door.url)
-        streamed = client.chat(model="m", messages=ASKED, stream=True)
-        whole = client.chat(model="m", messages=ASKED)
-        return str(whole.message.content), "".join(str(part.message.content) for part in streamed)
+        with ollama.Client(host=door.url) as client:
+            streamed = "".join(str(part.message.content) for part in client.chat("m", ASKED, stream=True))
+            return str(client.chat("m", ASKED).message.content), streamed
 
     assert await asyncio.to_thread(chat) == (TEXT, TEXT)
 

@@ -73,12 +73,17 @@ async def forward(call: Call, visit: Visit, means: Means) -> None:
     with closing(answer), tapped(means.listen(visit), answer.raw_headers) as tap:
         headers = coming_down(answer.raw_headers)
         call.window, call.after = "answer", means.stopwatch() - heard
-        await _start(call, visit, answer, headers)
+        framed = not _ends_with_connection(call, headers)
+        await _start(call, visit, answer, headers, framed=framed)
+        more = True
         async for chunk in chunks(answer):
-            await call.send({"type": "http.response.body", "body": chunk, "more_body": True})
+            # The last piece takes the end of the answer along, so that both leave in one packet.
+            more = not (framed and answer.content.at_eof())
+            await call.send({"type": "http.response.body", "body": chunk, "more_body": more})
             if tap is not None:
                 tap.feed(chunk)
-        await _finish(call, headers)
+        if more:
+            await _finish(call, framed=framed)
 
 
 def _asking(call: Call, visit: Visit, body: bytes | AsyncIterator[bytes] | None) -> Asking:
@@ -91,10 +96,15 @@ def _asking(call: Call, visit: Visit, body: bytes | AsyncIterator[bytes] | None)
 
 
 async def _start(
-    call: Call, visit: Visit, answer: aiohttp.ClientResponse, headers: list[tuple[bytes, bytes]]
+    call: Call,
+    visit: Visit,
+    answer: aiohttp.ClientResponse,
+    headers: list[tuple[bytes, bytes]],
+    *,
+    framed: bool,
 ) -> None:
     status = call.reply.speak(answer.status, (answer.reason or "").encode("utf-8", "surrogateescape"))
-    if _ends_with_connection(call, headers):
+    if not framed:
         call.reply.without_length()
     if call.settings.proxy.headers:
         headers = headers + told(
@@ -109,11 +119,11 @@ async def _start(
         call.reply.without_body()
 
 
-async def _finish(call: Call, headers: RawHeaders) -> None:
-    if _ends_with_connection(call, headers):
-        call.reply.cut()
-    else:
+async def _finish(call: Call, *, framed: bool) -> None:
+    if framed:
         await call.send({"type": "http.response.body", "body": b"", "more_body": False})
+    else:
+        call.reply.cut()
 
 
 def _ends_with_connection(call: Call, headers: RawHeaders) -> bool:

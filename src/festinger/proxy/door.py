@@ -8,9 +8,11 @@ under it, which `serve` sets up.
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from functools import cache
 from typing import Any, cast
 
 import structlog
+from prometheus_client import Counter
 
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, Unwired
@@ -193,11 +195,17 @@ _AFTER = metrics.PROXY_OVERHEAD.labels("after")
 
 
 def _count(call: Call, route: str) -> None:
-    metrics.PROXY_REQUESTS.labels(route, call.status).inc()
+    _counter_of(metrics.PROXY_REQUESTS, route, call.status).inc()
     if call.memory is not None:
-        metrics.PROXY_MEMORY.labels(call.memory.result, call.memory.reason).inc()
+        _counter_of(metrics.PROXY_MEMORY, call.memory.result, call.memory.reason).inc()
         _BEFORE.observe(call.before)
         _AFTER.observe(call.after)
+
+
+@cache
+def _counter_of(counter: Counter, *labels: object) -> Counter:
+    """The counter of these labels, found once: their sets are closed, and finding it costs more than counting."""
+    return counter.labels(*labels)
 
 
 def _own_scope(scope: Scope, visit: Visit) -> Scope:

@@ -9,6 +9,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import lru_cache
 
 import structlog
 
@@ -176,6 +177,7 @@ def _is_utf8(value: bytes) -> bool:
     return True
 
 
+@lru_cache(maxsize=1024)
 def is_loopback(address: str | None) -> bool:
     """Whether a caller is on this machine."""
     if address is None:

@@ -9,6 +9,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 LOCAL_NAME_ENDINGS = (".localhost", ".local", ".internal")
 ORIGIN_HOSTS = frozenset({"localhost", "127.0.0.1", "0.0.0.0"})  # noqa: S104 - a name in a header, not a bind
@@ -32,8 +33,7 @@ def is_allowed_host(
 
     `here` is the address of ours that the connection came in on.
     """
-    parts = _parts(values[0].decode("latin-1")) if len(values) == 1 else None
-    return parts is not None and _is_ours(parts[0], names=names, listed=listed, here=here)
+    return len(values) == 1 and _is_ours(values[0], tuple(names), tuple(listed), here)
 
 
 def is_allowed_origin(values: Sequence[bytes], *, host: bytes, listed: Collection[str]) -> bool:
@@ -72,9 +72,14 @@ def _parts(authority: str) -> tuple[str, int | None] | None:
     return found["name"].lower(), int(found["port"]) if found["port"] else None
 
 
-def _is_ours(name: str, *, names: Collection[str], listed: Collection[str], here: str) -> bool:
+# A client sends the same Host over and over; judging it anew each time would cost more than the rest of the guard.
+@lru_cache(maxsize=1024)
+def _is_ours(host: bytes, names: tuple[str, ...], listed: tuple[str, ...], here: str) -> bool:
+    parts = _parts(host.decode("latin-1"))
+    if parts is None:
+        return False
     # One trailing dot makes a name absolute; it is the same name.
-    name = name.removesuffix(".")
+    name = parts[0].removesuffix(".")
     if name == "localhost" or name in names or name in {entry.lower() for entry in listed}:
         return True
     if name.endswith(LOCAL_NAME_ENDINGS) and "" not in name.split("."):

@@ -5,6 +5,7 @@ and time, closes bodies that stall, tells a running request at once that its cli
 answer keep its own status line, end without a length, or be cut off. It knows nothing of upstreams.
 """
 
+import asyncio
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -41,7 +42,7 @@ class Reply(Protocol):
         """Read on, so that a client that leaves is noticed though its whole body has come."""
 
     def speak(self, status: int, reason: bytes) -> int:
-        """Use this status line; gives the status to start the answer with."""
+        """Begin an answer with this status line; gives the status to start it with."""
 
     def without_length(self) -> None:
         """The body ends where the connection does, for clients that know no chunks."""
@@ -53,17 +54,34 @@ class Reply(Protocol):
         """End the connection here, with what was sent so far."""
 
 
-class _OwnStatusLine:
-    """A transport whose first write has another first line."""
+class _Head:
+    """A transport that holds the head of an answer back until its first piece, or this turn of the loop, is there.
 
-    def __init__(self, transport: Any, line: bytes) -> None:
-        self._transport = transport
-        self._line: bytes | None = line
+    The two then leave in one packet, and the client wakes up once. Its status line can be another one.
+    """
+
+    def __init__(self, cycle: RequestResponseCycle, line: bytes | None) -> None:
+        self._cycle = cycle
+        self._transport = cycle.transport
+        self._line = line
+        self._held: bytes | None = None
 
     def write(self, data: bytes) -> None:
-        if self._line is not None:
-            data, self._line = self._line + data[data.index(b"\r\n") :], None
-        self._transport.write(data)
+        if self._held is not None:
+            data, self._held = self._held + data, None
+            self._cycle.transport = self._transport
+            self._transport.write(data)
+            return
+        self._held = data if self._line is None else self._line + data[data.index(b"\r\n") :]
+        asyncio.get_running_loop().call_soon(self.flush)
+
+    def flush(self) -> None:
+        if self._held is not None and not self._transport.is_closing():
+            self.write(b"")
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -103,10 +121,10 @@ class _Reply:
         self._wire.flow.resume_reading()
 
     def speak(self, status: int, reason: bytes) -> int:
-        line = b"HTTP/1.1 %d %s" % (status, reason)
-        if STATUS_LINE.get(status) == line + b"\r\n" or _REASON.fullmatch(reason) is None:
-            return status
-        self.cycle.transport = cast("Any", _OwnStatusLine(self.cycle.transport, line))
+        line: bytes | None = b"HTTP/1.1 %d %s" % (status, reason)
+        if STATUS_LINE.get(status, b"")[:-2] == line or _REASON.fullmatch(reason) is None:
+            line = None
+        self.cycle.transport = cast("Any", _Head(self.cycle, line))
         return status if status in STATUS_LINE else 599
 
     def without_length(self) -> None:
@@ -120,7 +138,7 @@ class _Reply:
     def cut(self) -> None:
         # Told to the server as a client that left: it then asks no further words of the application.
         self.cycle.disconnected = True
-        self._wire.transport.close()
+        self.cycle.transport.close()
 
 
 class _Phase(Enum):
