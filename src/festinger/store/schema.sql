@@ -303,7 +303,6 @@ CREATE TABLE public.resolution_queue (
     incoming_confidence double precision,
     incoming_source text,
     incoming_origin text,
-    incoming_dim text,
     sightings integer DEFAULT 1 NOT NULL,
     attempts integer DEFAULT 0 NOT NULL,
     reason text DEFAULT ''::text NOT NULL,
@@ -321,8 +320,6 @@ COMMENT ON TABLE public.resolution_queue IS 'statements that cannot both stand, 
 COMMENT ON COLUMN public.resolution_queue.priority IS 'higher goes first; 10 for what was stated on purpose';
 
 COMMENT ON COLUMN public.resolution_queue.incoming_confidence IS 'from 0 to 1';
-
-COMMENT ON COLUMN public.resolution_queue.incoming_dim IS 'the dimension that the wording of a misplaced statement speaks of';
 
 COMMENT ON COLUMN public.resolution_queue.sightings IS 'how often the incoming statement was met';
 

@@ -168,7 +168,6 @@ create table resolution_queue (
     incoming_confidence double precision,
     incoming_source     text,
     incoming_origin     text,
-    incoming_dim        text,
     sightings           integer not null default 1,
     attempts            integer not null default 0,
     reason              text not null default '',
@@ -182,7 +181,6 @@ create table resolution_queue (
 comment on table resolution_queue is 'statements that cannot both stand, and how it was decided';
 comment on column resolution_queue.priority is 'higher goes first; 10 for what was stated on purpose';
 comment on column resolution_queue.incoming_confidence is 'from 0 to 1';
-comment on column resolution_queue.incoming_dim is 'the dimension that the wording of a misplaced statement speaks of';
 comment on column resolution_queue.sightings is 'how often the incoming statement was met';
 comment on column resolution_queue.attempts is 'runs that could not decide it';
 comment on column resolution_queue.reason is 'why the last attempt could not decide';

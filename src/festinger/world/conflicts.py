@@ -1,0 +1,381 @@
+"""Which statements wait because they cannot both stand?
+
+The queue: opening an item, counting its sightings, setting it against another edge when the one that stands has
+changed, and showing it. A conflict changes nothing of the world; it only marks the slot. Deciding one is
+`decisions`' matter.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.errors import NoSuchConflict
+from festinger.ids import Cause, MemoryId, Origin, SpaceId
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.world.collision import Collision, collision_type
+from festinger.world.concept import SoasRow
+from festinger.world.desk import Desk
+from festinger.world.edge import Source, UrdEdge
+from festinger.world.world import SETTLED_FOR
+from festinger.world.writing import Kind, Writing
+
+Q = queries_of("festinger.world")
+
+DELIBERATE = 10
+"""The priority of what was stated on purpose."""
+
+CAUSES_TO_ASK_AGAIN = 3
+DECIDED_SHOWN_FOR = timedelta(days=7)
+
+PENDING = "pending"
+RESOLVED = "resolved"
+DISMISSED = "dismissed"
+
+SAME_BY_ITSELF = "same"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """The statement that does not fit."""
+
+    concept: SoasRow
+    parent: SoasRow
+    dim: SoasRow
+    is_isa: bool
+    confidence: float
+    source: Source
+    origin: Origin
+    is_deliberate: bool
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The conflict, or why there is none."""
+
+    id: UUID | None
+    is_crowded: bool = False
+
+
+async def open_conflict(
+    change: Writing, incoming: Incoming, *, existing: UrdEdge | None, kind: Collision
+) -> Opened:
+    """Put a collision into the queue; nothing if it was dismissed not long ago and nothing new speaks for it."""
+    if not incoming.is_deliberate:
+        if await _is_settled(change, incoming):
+            return Opened(id=None)
+        if await _is_crowded(change, incoming.cause):
+            return Opened(id=None, is_crowded=True)
+    row = await change.transaction.one(
+        Q["open_conflict"],
+        space=change.space,
+        id=change.desk.new_id(),
+        concept=incoming.concept.id,
+        existing=existing.parent_id if existing else None,
+        incoming=incoming.parent.id,
+        dim=incoming.dim.id,
+        type=kind.value,
+        priority=DELIBERATE if incoming.is_deliberate else 0,
+        existing_is_isa=existing.is_isa if existing else None,
+        incoming_is_isa=incoming.is_isa,
+        confidence=incoming.confidence,
+        source=incoming.source.value,
+        origin=incoming.origin.value,
+        at=change.now,
+    )
+    change.log(Kind.QUEUE, incoming.concept.id, incoming.dim.id)
+    if row["is_new"]:
+        await _tell(change, row["id"], incoming, existing=existing, kind=kind)
+    return Opened(id=row["id"])
+
+
+async def _is_settled(change: Writing, incoming: Incoming) -> bool:
+    triple = {"concept": incoming.concept.id, "dim": incoming.dim.id, "parent": incoming.parent.id}
+    at = await change.transaction.value(
+        Q["last_dismissal"], space=change.space, **triple, since=change.now - SETTLED_FOR
+    )
+    if at is None:
+        return False
+    causes = await change.transaction.value(Q["causes_since"], space=change.space, **triple, since=at)
+    return int(causes) < CAUSES_TO_ASK_AGAIN
+
+
+async def _is_crowded(change: Writing, cause: Cause) -> bool:
+    conflicts = await change.transaction.value(
+        Q["conflicts_of_cause"],
+        space=change.space,
+        agent=cause.agent,
+        session=cause.session,
+        day=cause.day,
+        origin=cause.origin.value,
+    )
+    return int(conflicts) >= change.terms.conflict_max_per_cause
+
+
+async def _tell(
+    change: Writing, conflict: UUID, incoming: Incoming, *, existing: UrdEdge | None, kind: Collision
+) -> None:
+    await change.tell(
+        "conflict_opened",
+        f"conflict:{conflict}",
+        conflict=str(conflict),
+        about="edge",
+        collision_type=kind.value,
+        concept=incoming.concept.id,
+        dim=incoming.dim.id,
+        existing=existing.parent_id if existing else None,
+        incoming=incoming.parent.id,
+        priority=DELIBERATE if incoming.is_deliberate else 0,
+    )
+
+
+async def open_memory_conflict(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    *,
+    old: MemoryId,
+    new: MemoryId,
+    judgement: UUID | None,
+    kind: str = "contradicts",
+    priority: int = 0,
+) -> UUID:
+    """Put two memories that cannot both stand into the same queue, as part of the caller's transaction."""
+    row = await transaction.one(
+        Q["open_memory_conflict"],
+        space=space,
+        id=desk.new_id(),
+        type=kind,
+        old=old,
+        new=new,
+        judgement=judgement,
+        priority=priority,
+        at=desk.clock(),
+    )
+    conflict: UUID = row["id"]
+    if row["is_new"]:
+        payload = {"conflict": str(conflict), "about": "memory", "collision_type": kind, "priority": priority}
+        pair = {"concept": None, "dim": None, "existing": str(old), "incoming": str(new)}
+        await desk.outbox.emit(
+            transaction,
+            "conflict_opened",
+            space=space,
+            subject=f"conflict:{conflict}",
+            payload=payload | pair,
+        )
+    return conflict
+
+
+async def rebase(change: Writing, concept: int, dim: int) -> None:
+    """Set what waits for a slot against the edge that stands there now; what it asked for closes by itself."""
+    waiting = await change.transaction.all(Q["pending_in_slot"], space=change.space, concept=concept, dim=dim)
+    if not waiting:
+        return
+    edge = await change.slot(concept, dim)
+    for row in waiting:
+        if edge is not None and row["incoming_parent_id"] == edge.parent_id:
+            await _close_as_same(change, row["id"])
+        elif row["collision_type"] != Collision.RETRACTION:
+            await _rebase_one(change, row["id"], edge)
+    change.log(Kind.QUEUE, concept, dim)
+
+
+async def _rebase_one(change: Writing, conflict: UUID, edge: UrdEdge | None) -> None:
+    row = await change.transaction.one(Q["conflict"], space=change.space, id=conflict)
+    kind = row["collision_type"]
+    if edge is not None and kind != Collision.CYCLE:
+        kind = collision_type(existing_is_isa=edge.is_isa, incoming_is_isa=row["incoming_is_isa"])
+    await change.transaction.run(
+        Q["rebase_conflict"],
+        space=change.space,
+        id=conflict,
+        existing=edge.parent_id if edge else None,
+        is_isa=edge.is_isa if edge else None,
+        type=str(kind),
+    )
+
+
+async def _close_as_same(change: Writing, conflict: UUID) -> None:
+    resolution = {"decision": SAME_BY_ITSELF, "judge": "rule", "before": [], "after": []}
+    await close(change, conflict, status=RESOLVED, resolution=resolution)
+
+
+async def close(
+    change: Writing, conflict: UUID, *, status: str, resolution: Mapping[str, Any], about: str = "edge"
+) -> None:
+    """Write down how a conflict was decided, and by whom."""
+    await change.transaction.run(
+        Q["decide_conflict"],
+        space=change.space,
+        id=conflict,
+        status=status,
+        by=change.by,
+        resolution=json.dumps(resolution),
+        at=change.now,
+    )
+    await change.tell(
+        "conflict_decided",
+        f"conflict:{conflict}",
+        conflict=str(conflict),
+        about=about,
+        status=status,
+        decision=resolution["decision"],
+        decided_by=change.by,
+        before=resolution["before"],
+        after=resolution["after"],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """One item of the queue, with its words."""
+
+    id: UUID
+    about: str
+    concept_id: int | None
+    dim_id: int | None
+    existing_parent_id: int | None
+    incoming_parent_id: int | None
+    concept: str | None
+    dimension: str | None
+    existing_parent: str | None
+    incoming_parent: str | None
+    collision_type: str
+    status: str
+    priority: int
+    existing_is_isa: bool | None
+    incoming_is_isa: bool | None
+    incoming_confidence: float | None
+    incoming_source: str | None
+    incoming_origin: str | None
+    sightings: int
+    attempts: int
+    reason: str
+    decided_by: str | None
+    resolution: Mapping[str, Any] | None
+    old_memory: UUID | None
+    new_memory: UUID | None
+    judgement_id: UUID | None
+    created_at: datetime
+    resolved_at: datetime | None
+
+    def need_concept(self) -> int:
+        assert self.concept_id is not None, "an edge's conflict has a concept"
+        return self.concept_id
+
+    def need_dim(self) -> int:
+        assert self.dim_id is not None, "an edge's conflict has a dimension"
+        return self.dim_id
+
+    def need_incoming(self) -> int:
+        assert self.incoming_parent_id is not None, "an edge's conflict has an incoming parent"
+        return self.incoming_parent_id
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether a person stated what is incoming."""
+        return self.incoming_origin == Origin.PERSON
+
+
+def conflict_of(row: Mapping[str, Any]) -> Conflict:
+    return Conflict(**{name: value for name, value in row.items() if name != "space_id"})
+
+
+async def find_conflict(transaction: Transaction, space: SpaceId, conflict: UUID) -> Conflict:
+    """One conflict, kept from changing until the transaction ends."""
+    row = await transaction.maybe(Q["conflict"], space=space, id=conflict)
+    if row is None:
+        raise NoSuchConflict(f"There is no conflict `{conflict}`.")
+    return conflict_of(row)
+
+
+async def conflicts(
+    desk: Desk,
+    space: SpaceId,
+    *,
+    statuses: Sequence[str] | None = None,
+    concept: int | None = None,
+    after: Conflict | None = None,
+    limit: int = 50,
+) -> list[Conflict]:
+    """The queue, most urgent first; without `statuses` what waits and what was decided in the last week."""
+    rows = await desk.store.all(
+        Q["conflicts"],
+        space=space,
+        statuses=list(statuses) if statuses is not None else None,
+        decided_since=desk.clock() - DECIDED_SHOWN_FOR if statuses is None else None,
+        concept=concept,
+        priority=after.priority if after else None,
+        created_at=after.created_at if after else None,
+        after=after.id if after else None,
+        limit=limit,
+    )
+    return [conflict_of(row) for row in rows]
+
+
+async def count_pending(desk: Desk, space: SpaceId) -> int:
+    return int(await desk.store.value(Q["count_pending"], space=space))
+
+
+async def item_json(desk: Desk, space: SpaceId, conflict: Conflict) -> dict[str, Any]:
+    """A conflict of edges as every door shows it."""
+    existing = await _existing_json(desk, space, conflict)
+    incoming = {
+        "parent": conflict.incoming_parent,
+        "is_isa": conflict.incoming_is_isa,
+        "confidence": conflict.incoming_confidence,
+        "source": conflict.incoming_source,
+        "origin": conflict.incoming_origin,
+        "last_confirmed": None,
+        "causes": await _causes(desk, space, conflict, conflict.incoming_parent_id),
+    }
+    return {
+        "id": str(conflict.id),
+        "about": conflict.about,
+        "concept": conflict.concept,
+        "dimension": conflict.dimension,
+        "existing": existing,
+        "incoming": incoming,
+        "collision_type": conflict.collision_type,
+        "status": conflict.status,
+        "priority": conflict.priority,
+        "sightings": conflict.sightings,
+        "resolution": conflict.resolution,
+        "created_at": iso(conflict.created_at),
+        "resolved_at": iso(conflict.resolved_at) if conflict.resolved_at else None,
+    }
+
+
+async def _existing_json(desk: Desk, space: SpaceId, conflict: Conflict) -> dict[str, Any] | None:
+    if conflict.existing_parent_id is None:
+        return None
+    row = await desk.store.maybe(
+        Q["slot"], space=space, concept=conflict.need_concept(), dim=conflict.need_dim()
+    )
+    edge = UrdEdge(**row).as_json() if row and row["parent_id"] == conflict.existing_parent_id else {}
+    return {
+        "parent": conflict.existing_parent,
+        "is_isa": conflict.existing_is_isa,
+        **{name: edge.get(name) for name in ("confidence", "source", "origin", "last_confirmed")},
+        "causes": await _causes(desk, space, conflict, conflict.existing_parent_id),
+    }
+
+
+async def _causes(desk: Desk, space: SpaceId, conflict: Conflict, parent: int | None) -> list[dict[str, Any]]:
+    rows = await desk.store.all(
+        Q["causes_of"], space=space, concept=conflict.concept_id, parent=parent, dim=conflict.dim_id
+    )
+    return [
+        {
+            "agent": row["agent"],
+            "session": row["session_id"],
+            "day": row["day"].isoformat(),
+            "origin": row["origin"],
+        }
+        for row in rows
+    ]

@@ -1,0 +1,356 @@
+"""What does a decision do to the world, and how is it taken back?
+
+Each decision is one transaction: the edges, their history, the item of the queue, the log and the event. What
+stood before and after is kept with the item, slot by slot, so that every decision can be undone at any time unless
+the slots have changed since. Who may decide what is asked elsewhere: of rules and models in `consolidation`, of
+people at the doors.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import AlreadyDecided, BadDecision, Refused, Stale, UndoBlocked
+from festinger.ids import Origin, SpaceId
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.text.tokens import tokens
+from festinger.world.collision import Collision
+from festinger.world.conflicts import DISMISSED, PENDING, RESOLVED, Conflict, close, find_conflict, rebase
+from festinger.world.corroboration import corroborated
+from festinger.world.desk import Desk
+from festinger.world.edge import Source, UrdEdge, edge_from_json
+from festinger.world.state import make_novel, name_alike
+from festinger.world.undoing import Places, put_back
+from festinger.world.vocabulary import ensure_dimensions, ensured
+from festinger.world.writing import Kind, Op, Writing, writing
+
+Q = queries_of("festinger.world")
+
+
+class Decision(StrEnum):
+    UPDATE = "update"
+    DECOMPOSE = "decompose"
+    RECLASSIFY = "reclassify"
+    SAME = "same"
+    DISMISS = "dismiss"
+
+
+class Judge(StrEnum):
+    RULE = "rule"
+    MODEL = "model"
+    PERSON = "person"
+
+
+ALLOWED = {
+    Collision.ISA_ISA: (Decision.DECOMPOSE, Decision.UPDATE, Decision.SAME, Decision.DISMISS),
+    Collision.ISPART_ISPART: (Decision.UPDATE, Decision.SAME, Decision.DISMISS),
+    Collision.MISCLASSIFICATION: (Decision.RECLASSIFY, Decision.DISMISS),
+    Collision.CYCLE: (Decision.UPDATE, Decision.DISMISS),
+    Collision.RETRACTION: (Decision.UPDATE, Decision.DISMISS),
+}
+"""What rules and models may decide of which collision. A person may decide anything that can be carried out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What was decided, by whom and why."""
+
+    decision: str
+    judge: Judge
+    by: str
+    existing_dimension: str | None = None
+    new_dimension: str | None = None
+    dimension: str | None = None
+    reasoning: str = ""
+    confidence: float | None = None
+    model: str | None = None
+    prompt_hash: str | None = None
+    run: UUID | None = None
+    against: int | None = None
+    """The parent that stood when it was judged; if another one stands by now, the verdict is stale."""
+
+
+SettleMemory = Callable[[Transaction, Conflict, Verdict], Awaitable[dict[str, Any]]]
+"""Carries out a verdict on two memories within the transaction; what is kept of it."""
+
+
+async def decide(
+    desk: Desk, space: SpaceId, conflict: UUID, verdict: Verdict, *, settle_memory: SettleMemory | None = None
+) -> Conflict:
+    """Carry out a verdict. A person's also overrules what was decided before."""
+    async with writing(desk, space, by=verdict.by) as change:
+        item = await find_conflict(change.transaction, space, conflict)
+        if item.status != PENDING:
+            if verdict.judge is not Judge.PERSON:
+                raise AlreadyDecided(f"The conflict is already {item.status}.", status=item.status)
+            await _undo_in(change, item)
+            item = await find_conflict(change.transaction, space, conflict)
+        if item.about == "memory":
+            await _settle_memories(change, item, verdict, settle=settle_memory)
+        else:
+            await _decide_in(change, item, verdict)
+        return await find_conflict(change.transaction, space, conflict)
+
+
+async def undo(desk: Desk, space: SpaceId, conflict: UUID, *, by: str) -> Conflict:
+    """Put back what stood before a decision, and let the conflict wait again."""
+    async with writing(desk, space, by=by) as change:
+        item = await find_conflict(change.transaction, space, conflict)
+        if item.status == PENDING:
+            raise Refused("This conflict is not decided.")
+        await _undo_in(change, item)
+        return await find_conflict(change.transaction, space, conflict)
+
+
+async def _decide_in(change: Writing, item: Conflict, verdict: Verdict) -> None:
+    existing = await change.slot(item.need_concept(), item.need_dim())
+    standing = existing.parent_id if existing else None
+    if standing != item.existing_parent_id or (
+        verdict.against is not None and verdict.against != item.existing_parent_id
+    ):
+        raise Stale("Another edge stands there by now.", existing=existing.as_json() if existing else None)
+    applied = await _apply(change, item, verdict, existing=existing)
+    is_dismissed = verdict.decision == Decision.DISMISS
+    resolution = _resolution(verdict, applied)
+    await close(change, item.id, status=DISMISSED if is_dismissed else RESOLVED, resolution=resolution)
+    change.log(Kind.QUEUE, item.concept_id, item.dim_id)
+    for concept, dim in applied.slots():
+        await rebase(change, concept, dim)
+    if not is_dismissed:
+        await _make_known(change, item, verdict)
+
+
+def _resolution(verdict: Verdict, applied: Places) -> dict[str, Any]:
+    return {
+        "decision": verdict.decision,
+        "judge": verdict.judge.value,
+        "model": verdict.model,
+        "prompt_hash": verdict.prompt_hash,
+        "reasoning": verdict.reasoning,
+        "confidence": verdict.confidence,
+        "run_id": str(verdict.run) if verdict.run else None,
+        **applied.as_json(),
+    }
+
+
+async def _apply(change: Writing, item: Conflict, verdict: Verdict, *, existing: UrdEdge | None) -> Places:
+    match verdict.decision:
+        case Decision.DISMISS:
+            return Places()
+        case Decision.UPDATE:
+            return await _update(change, item, existing)
+        case Decision.DECOMPOSE:
+            return await _decompose(change, item, verdict, existing=existing)
+        case Decision.RECLASSIFY:
+            return await _reclassify(change, item, verdict)
+        case Decision.SAME:
+            return await _same(change, item, existing)
+    raise BadDecision(f"`{verdict.decision[:40]}` is no decision.")
+
+
+async def _update(change: Writing, item: Conflict, existing: UrdEdge | None) -> Places:
+    """The new edge in place of the old one; a retraction only takes the old one out."""
+    places = Places()
+    if item.collision_type == Collision.CYCLE:
+        closing = await _closing_edge(change, item)
+        await places.take(change, closing, op=Op.REMOVE, conflict=item.id, reason="update")
+    if existing is not None:
+        op = Op.REMOVE if item.collision_type == Collision.RETRACTION else Op.REPLACE
+        await places.take(change, existing, op=op, conflict=item.id, reason="update")
+    if item.collision_type != Collision.RETRACTION:
+        await _put(change, places, item, dim=item.need_dim(), reason="update")
+    await _tell_of_update(change, item, places)
+    return places
+
+
+async def _closing_edge(change: Writing, item: Conflict) -> UrdEdge:
+    """The edge by which the incoming one would come back to its own concept."""
+    above = [item.need_incoming(), *await change.chain(item.need_incoming(), item.need_dim())]
+    if item.concept_id not in above[1:]:
+        raise Stale("The cycle is no longer there.")
+    below = above[above.index(item.need_concept(), 1) - 1]
+    edge = await change.slot(below, item.need_dim())
+    assert edge is not None, "the chain was read under the same lock"
+    return edge
+
+
+async def _decompose(
+    change: Writing, item: Conflict, verdict: Verdict, *, existing: UrdEdge | None
+) -> Places:
+    """Both stand, each in a dimension of its own."""
+    names = dimension_name(verdict.existing_dimension), dimension_name(verdict.new_dimension)
+    if existing is None or len(set(names)) == 1:
+        raise BadDecision("To decompose, an edge must stand there and two different dimensions be named.")
+    rows, _ = await ensured(change, names)
+    kept, fresh = (rows[name] for name in names)
+    await ensure_dimensions(change, [kept, fresh])
+    places = Places()
+    await places.take(change, existing, op=Op.MOVE, conflict=item.id, reason="decompose")
+    moved = existing._replace(dim_id=kept.id, last_confirmed=change.now)
+    await _put_edge(change, places, moved, conflict=item.id, reason="decompose")
+    await _copy_causes(change, moved, of=existing.dim_id)
+    await _put(change, places, item, dim=fresh.id, reason="decompose")
+    await change.tell(
+        "edge_moved",
+        f"concept:{existing.id}",
+        before=existing.as_json(),
+        after=moved.as_json(),
+        reason="decompose",
+        conflict=str(item.id),
+    )
+    return places
+
+
+async def _reclassify(change: Writing, item: Conflict, verdict: Verdict) -> Places:
+    """The incoming edge in the dimension where it belongs."""
+    name = dimension_name(verdict.dimension)
+    rows, _ = await ensured(change, [name])
+    await ensure_dimensions(change, [rows[name]])
+    places = Places()
+    await _put(change, places, item, dim=rows[name].id, reason="reclassify")
+    return places
+
+
+async def _same(change: Writing, item: Conflict, existing: UrdEdge | None) -> Places:
+    """Both parents are one thing under two names."""
+    if existing is None or item.incoming_parent is None:
+        raise BadDecision("No edge stands there that this could be the same as.")
+    places = Places(aliases=[item.incoming_parent])
+    await name_alike(change, item.incoming_parent, existing.parent_id)
+    origin = Origin(item.incoming_origin or Origin.JOB)
+    moved = corroborated(existing.confidence, evidence=existing.evidence_count, origin=origin)
+    await change.revalue(
+        existing._replace(
+            confidence=moved,
+            last_confirmed=change.now,
+            evidence_count=existing.evidence_count + 1,
+            person_stated=existing.person_stated or item.is_persons,
+        )
+    )
+    return places
+
+
+async def _put(change: Writing, places: Places, item: Conflict, *, dim: int, reason: str) -> None:
+    """Let the incoming edge stand in a dimension."""
+    edge = UrdEdge(
+        id=item.need_concept(),
+        parent_id=item.need_incoming(),
+        dim_id=dim,
+        is_isa=bool(item.incoming_is_isa),
+        confidence=item.incoming_confidence or 0.0,
+        last_confirmed=change.now,
+        source=Source.FESTINGER.value,
+        origin=item.incoming_origin or Origin.JOB.value,
+        person_stated=item.is_persons,
+        created_at=change.now,
+    )
+    await _put_edge(change, places, edge, conflict=item.id, reason=reason)
+    await _copy_causes(change, edge, of=item.need_dim())
+
+
+async def _put_edge(change: Writing, places: Places, edge: UrdEdge, *, conflict: UUID, reason: str) -> None:
+    if edge.id == edge.dim_id:
+        raise BadDecision("A concept cannot be placed within itself.")
+    if await change.would_cycle(edge.id, edge.parent_id, edge.dim_id):
+        raise BadDecision("That would close a cycle.")
+    if not await places.put(change, edge, conflict=conflict, reason=reason):
+        raise BadDecision("Something else stands in that dimension already.")
+
+
+async def _copy_causes(change: Writing, edge: UrdEdge, *, of: int) -> None:
+    if edge.dim_id != of:
+        await change.transaction.run(
+            Q["copy_causes"],
+            space=change.space,
+            concept=edge.id,
+            parent=edge.parent_id,
+            dim=of,
+            to_dim=edge.dim_id,
+        )
+
+
+async def _make_known(change: Writing, item: Conflict, verdict: Verdict) -> None:
+    rows, _ = await ensured(change, [item.concept or ""])
+    concept = rows[item.concept or ""]
+    is_common = change.desk.is_common(concept.token, change.terms.common_word_zipf)
+    if not is_common or verdict.judge is Judge.PERSON:
+        await make_novel(change, concept)
+
+
+async def _tell_of_update(change: Writing, item: Conflict, places: Places) -> None:
+    entries = places.as_json()
+    await change.tell(
+        "edge_replaced",
+        f"concept:{item.concept_id}",
+        before=entries["before"],
+        after=entries["after"],
+        reason="update",
+        conflict=str(item.id),
+    )
+
+
+async def _settle_memories(
+    change: Writing, item: Conflict, verdict: Verdict, *, settle: SettleMemory | None
+) -> None:
+    if settle is None:
+        raise BadDecision("Nobody here can decide about memories.")
+    kept = await settle(change.transaction, item, verdict)
+    status = DISMISSED if verdict.decision == Decision.DISMISS else RESOLVED
+    resolution = _resolution(verdict, Places()) | kept
+    await close(change, item.id, status=status, resolution=resolution, about="memory")
+
+
+async def _undo_in(change: Writing, item: Conflict) -> None:
+    resolution = dict(item.resolution or {})
+    await _check_untouched(change, resolution.get("after", []))
+    await _check_not_waiting_again(change, item)
+    await put_back(change, resolution, conflict=item.id)
+    for token in resolution.get("aliases", []):
+        row = await change.transaction.maybe(Q["drop_alias"], space=change.space, token=token)
+        change.log(Kind.ALIAS, row["concept_id"] if row else None)
+    await reopen(change, item, resolution)
+
+
+async def reopen(change: Writing, item: Conflict, resolution: dict[str, Any]) -> None:
+    undone = resolution | {"undone_by": change.by}
+    await change.transaction.run(
+        Q["reopen_conflict"], space=change.space, id=item.id, resolution=json.dumps(undone)
+    )
+    if item.about == "edge":
+        change.log(Kind.QUEUE, item.concept_id, item.dim_id)
+        await rebase(change, item.need_concept(), item.need_dim())
+    await change.tell(
+        "conflict_undone", f"conflict:{item.id}", conflict=str(item.id), about=item.about, by=change.by
+    )
+
+
+async def _check_untouched(change: Writing, after: Sequence[dict[str, Any]]) -> None:
+    for place in after:
+        present = await change.slot(place["concept"], place["dim"])
+        expected = edge_from_json(place["edge"]).parent_id if place["edge"] else None
+        if (present.parent_id if present else None) != expected:
+            raise UndoBlocked(
+                "Another edge stands there by now.", present=present.as_json() if present else None
+            )
+
+
+async def _check_not_waiting_again(change: Writing, item: Conflict) -> None:
+    if item.about != "edge":
+        return
+    waiting = await change.transaction.all(
+        Q["pending_in_slot"], space=change.space, concept=item.concept_id, dim=item.dim_id
+    )
+    if again := [row["id"] for row in waiting if row["incoming_parent_id"] == item.incoming_parent_id]:
+        raise UndoBlocked("The same statement waits anew.", conflict=str(again[0]))
+
+
+def dimension_name(given: str | None) -> str:
+    """A dimension as somebody wrote it, as one token."""
+    found = [token.text for token in tokens(given or "")]
+    if not found:
+        raise BadDecision("A dimension must be named.")
+    return "_".join(found)

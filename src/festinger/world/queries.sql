@@ -1,0 +1,314 @@
+-- The world's statements: vocabulary, edges, causes, history, conflicts, quarantine, and the log of changes.
+
+-- name: begin_world
+-- Gives a space its version row; nothing if it has one.
+insert into world_version (space_id, version) values (%(space)s, 0) on conflict do nothing;
+
+-- name: lock_world
+-- The version of a space, kept from rising until the transaction ends: the write lock.
+select version from world_version where space_id = %(space)s for update;
+
+-- name: raise_world
+-- Counts a change of the world and tells who listens, when the transaction ends well.
+with risen as (
+    update world_version set version = %(version)s where space_id = %(space)s returning space_id, version
+)
+select pg_notify('festinger_world', json_build_object('space', space_id, 'version', version, 'room', 'world')::text)
+from risen;
+
+-- name: log_change
+-- Writes down what a version changed.
+insert into world_log (space_id, version, n, kind, concept_id, dim_id, at)
+select %(space)s, %(version)s, changed.n, changed.kind, changed.concept_id, changed.dim_id, %(at)s
+from unnest(%(kinds)s::text[], %(concepts)s::bigint[], %(dims)s::bigint[])
+    with ordinality as changed (kind, concept_id, dim_id, n);
+
+-- name: keep_history
+-- Writes down what became of edges.
+insert into urd_history (space_id, version, n, op, id, parent_id, dim_id, is_isa, confidence, last_confirmed, source,
+                         origin, evidence_count, person_stated, unconfirmed, created_at, reason, conflict_id, by, at)
+values (%(space)s, %(version)s, %(n)s, %(op)s, %(id)s, %(parent_id)s, %(dim_id)s, %(is_isa)s, %(confidence)s,
+        %(last_confirmed)s, %(source)s, %(origin)s, %(evidence_count)s, %(person_stated)s, %(unconfirmed)s,
+        %(created_at)s, %(reason)s, %(conflict)s, %(by)s, %(at)s);
+
+-- name: world_version
+-- How far a space is.
+select version from world_version where space_id = %(space)s;
+
+-- name: log_after
+-- What changed after a version.
+select version, kind, concept_id, dim_id from world_log
+where space_id = %(space)s and version > %(version)s
+order by version, n
+limit %(limit)s;
+
+-- name: prune_log
+-- Takes away what every process has followed long ago.
+delete from world_log where at < %(before)s;
+
+-- name: add_tokens
+-- Gives words a row; those that had none.
+insert into soas (space_id, token)
+select %(space)s, unnest(%(tokens)s::text[])
+on conflict (space_id, token) do nothing
+returning token;
+
+-- name: rows_of_tokens
+-- Words by any of their names.
+select s.id, s.token, s.encounter_count, s.last_seen, s.saliency, s.novelty, s.trusted_seen, s.token as name,
+       false as is_alias
+from soas s
+where s.space_id = %(space)s and s.token = any(%(tokens)s)
+union all
+select s.id, s.token, s.encounter_count, s.last_seen, s.saliency, s.novelty, s.trusted_seen, a.token, true
+from alias a
+join soas s on s.space_id = a.space_id and s.id = a.concept_id
+where a.space_id = %(space)s and a.token = any(%(tokens)s);
+
+-- name: rows_of_concepts
+-- Words by number.
+select id, token, encounter_count, last_seen, saliency, novelty, trusted_seen
+from soas where space_id = %(space)s and id = any(%(concepts)s);
+
+-- name: vocabulary_page
+-- The vocabulary, a piece at a time.
+select id, token, encounter_count, last_seen, saliency, novelty, trusted_seen
+from soas where space_id = %(space)s and id > %(after)s
+order by id limit %(limit)s;
+
+-- name: edges_page
+-- The edges, a piece at a time.
+select id, parent_id, dim_id, is_isa, confidence, last_confirmed, source, origin, evidence_count, person_stated,
+       unconfirmed, created_at, version
+from urd where space_id = %(space)s and (id, dim_id) > (%(after)s, %(after_dim)s)
+order by id, dim_id limit %(limit)s;
+
+-- name: pending_slots
+-- What is disputed, of some concepts or of all.
+select distinct concept_id, dim_id from resolution_queue
+where space_id = %(space)s and status = 'pending' and about = 'edge'
+  and (%(concepts)s::bigint[] is null or concept_id = any(%(concepts)s));
+
+-- name: dismissed_triples
+-- What was dismissed since a moment, of some concepts or of all.
+select concept_id, dim_id, incoming_parent_id, max(resolved_at) as at from resolution_queue
+where space_id = %(space)s and status = 'dismissed' and about = 'edge' and resolved_at > %(since)s
+  and (%(concepts)s::bigint[] is null or concept_id = any(%(concepts)s))
+group by concept_id, dim_id, incoming_parent_id;
+
+-- name: aliases
+-- Other names, of some concepts or of all.
+select token, concept_id from alias
+where space_id = %(space)s and (%(concepts)s::bigint[] is null or concept_id = any(%(concepts)s));
+
+-- name: edges_of_concepts
+-- Every edge of some concepts.
+select id, parent_id, dim_id, is_isa, confidence, last_confirmed, source, origin, evidence_count, person_stated,
+       unconfirmed, created_at, version
+from urd where space_id = %(space)s and id = any(%(concepts)s)
+order by id, dim_id;
+
+-- name: slot
+-- The edge that stands in a slot.
+select id, parent_id, dim_id, is_isa, confidence, last_confirmed, source, origin, evidence_count, person_stated,
+       unconfirmed, created_at, version
+from urd where space_id = %(space)s and id = %(concept)s and dim_id = %(dim)s;
+
+-- name: slots
+-- The edges that stand in some slots.
+select u.id, u.parent_id, u.dim_id, u.is_isa, u.confidence, u.last_confirmed, u.source, u.origin, u.evidence_count,
+       u.person_stated, u.unconfirmed, u.created_at, u.version
+from unnest(%(concepts)s::bigint[], %(dims)s::bigint[]) as wanted (concept_id, dim_id)
+join urd u on u.space_id = %(space)s and u.id = wanted.concept_id and u.dim_id = wanted.dim_id;
+
+-- name: ancestors
+-- What stands above a concept in a dimension, nearest first.
+with recursive above as (
+    select u.parent_id, 1 as step from urd u
+    where u.space_id = %(space)s and u.id = %(concept)s and u.dim_id = %(dim)s and u.parent_id <> u.id
+    union all
+    select u.parent_id, above.step + 1 from above
+    join urd u on u.space_id = %(space)s and u.id = above.parent_id and u.dim_id = %(dim)s and u.parent_id <> u.id
+    where above.step < %(limit)s
+)
+select parent_id from above order by step;
+
+-- name: dimensions
+-- Every dimension of a space.
+select s.id, s.token from urd u
+join soas s on s.space_id = u.space_id and s.id = u.dim_id
+where u.space_id = %(space)s and u.id = u.dim_id and u.parent_id = u.dim_id
+order by s.id;
+
+-- name: roots_among
+-- Which of some concepts are dimensions.
+select dim_id from urd
+where space_id = %(space)s and id = any(%(concepts)s) and id = dim_id and parent_id = dim_id;
+
+-- name: put_edge
+-- Lets an edge stand in its slot; nothing if the slot is taken.
+insert into urd (space_id, id, parent_id, dim_id, is_isa, confidence, last_confirmed, source, origin, evidence_count,
+                 person_stated, unconfirmed, created_at, version)
+values (%(space)s, %(id)s, %(parent_id)s, %(dim_id)s, %(is_isa)s, %(confidence)s, %(last_confirmed)s, %(source)s,
+        %(origin)s, %(evidence_count)s, %(person_stated)s, %(unconfirmed)s, %(created_at)s, %(version)s)
+on conflict do nothing
+returning id;
+
+-- name: move_edge_values
+-- Takes over what an edge is held to be worth now.
+update urd set confidence = %(confidence)s, last_confirmed = %(last_confirmed)s, source = %(source)s,
+    origin = %(origin)s, evidence_count = %(evidence_count)s, person_stated = %(person_stated)s,
+    unconfirmed = %(unconfirmed)s, version = %(version)s
+where space_id = %(space)s and id = %(id)s and parent_id = %(parent_id)s and dim_id = %(dim_id)s;
+
+-- name: clear_slot
+-- Empties a slot.
+delete from urd where space_id = %(space)s and id = %(concept)s and dim_id = %(dim)s;
+
+-- name: add_cause
+-- Notes who said a triple; a row if this cause is new for it.
+insert into urd_cause (space_id, id, parent_id, dim_id, agent, session_id, day, origin, message_id, model, prompt_hash,
+                       cost_usd, at)
+values (%(space)s, %(concept)s, %(parent)s, %(dim)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(message)s,
+        %(model)s, %(prompt_hash)s, %(cost_usd)s, %(at)s)
+on conflict do nothing
+returning id;
+
+-- name: copy_causes
+-- Who said a triple also said it where it stands now.
+insert into urd_cause (space_id, id, parent_id, dim_id, agent, session_id, day, origin, message_id, model, prompt_hash,
+                       cost_usd, at)
+select space_id, id, parent_id, %(to_dim)s, agent, session_id, day, origin, message_id, model, prompt_hash, cost_usd, at
+from urd_cause
+where space_id = %(space)s and id = %(concept)s and parent_id = %(parent)s and dim_id = %(dim)s
+on conflict do nothing;
+
+-- name: causes_since
+-- How many distinct causes said a triple after a moment.
+select count(*) as causes from urd_cause
+where space_id = %(space)s and id = %(concept)s and parent_id = %(parent)s and dim_id = %(dim)s and at > %(since)s;
+
+-- name: causes_of
+-- Who said a triple.
+select agent, session_id, day, origin, message_id, model, prompt_hash, cost_usd, at from urd_cause
+where space_id = %(space)s and id = %(concept)s and parent_id = %(parent)s and dim_id = %(dim)s
+order by at, agent, session_id;
+
+-- name: confirm_concept
+-- Makes a concept novel; a row if it was not.
+update soas set novelty = 1, wanted_at = null where space_id = %(space)s and id = %(concept)s and novelty < 1
+returning id;
+
+-- name: open_conflict
+-- Puts two edges that cannot both stand into the queue, or counts one more sighting.
+insert into resolution_queue (space_id, id, concept_id, existing_parent_id, incoming_parent_id, dim_id, collision_type,
+    priority, existing_is_isa, incoming_is_isa, incoming_confidence, incoming_source, incoming_origin, created_at)
+values (%(space)s, %(id)s, %(concept)s, %(existing)s, %(incoming)s, %(dim)s, %(type)s, %(priority)s,
+    %(existing_is_isa)s, %(incoming_is_isa)s, %(confidence)s, %(source)s, %(origin)s, %(at)s)
+on conflict (space_id, concept_id, dim_id, incoming_parent_id) where status = 'pending' and about = 'edge'
+do update set sightings = resolution_queue.sightings + 1,
+    priority = greatest(resolution_queue.priority, excluded.priority),
+    incoming_confidence = greatest(resolution_queue.incoming_confidence, excluded.incoming_confidence),
+    incoming_source = case when excluded.priority > resolution_queue.priority
+        then excluded.incoming_source else resolution_queue.incoming_source end,
+    incoming_origin = case when excluded.incoming_origin = 'person' or excluded.priority > resolution_queue.priority
+        then excluded.incoming_origin else resolution_queue.incoming_origin end
+returning id, (xmax = 0) as is_new;
+
+-- name: open_memory_conflict
+-- Puts two memories that cannot both stand into the queue, or counts one more sighting.
+insert into resolution_queue (space_id, id, about, collision_type, old_memory, new_memory, judgement_id, priority,
+    created_at)
+values (%(space)s, %(id)s, 'memory', %(type)s, %(old)s, %(new)s, %(judgement)s, %(priority)s, %(at)s)
+on conflict (space_id, old_memory, new_memory) where status = 'pending' and about = 'memory'
+do update set sightings = resolution_queue.sightings + 1
+returning id, (xmax = 0) as is_new;
+
+-- name: last_dismissal
+-- When this triple was last dismissed.
+select max(resolved_at) as at from resolution_queue
+where space_id = %(space)s and concept_id = %(concept)s and dim_id = %(dim)s and incoming_parent_id = %(parent)s
+  and status = 'dismissed' and about = 'edge' and resolved_at > %(since)s;
+
+-- name: conflicts_of_cause
+-- How many conflicts wait that this cause opened.
+select count(*) as conflicts from urd_cause c
+join resolution_queue q on q.space_id = c.space_id and q.concept_id = c.id and q.dim_id = c.dim_id
+    and q.incoming_parent_id = c.parent_id and q.status = 'pending' and q.about = 'edge'
+where c.space_id = %(space)s and c.agent = %(agent)s and c.session_id = %(session)s and c.day = %(day)s
+  and c.origin = %(origin)s;
+
+-- name: conflicts
+-- Conflicts as people see them, most urgent first.
+select q.*, c.token as concept, d.token as dimension, e.token as existing_parent, i.token as incoming_parent
+from resolution_queue q
+left join soas c on c.space_id = q.space_id and c.id = q.concept_id
+left join soas d on d.space_id = q.space_id and d.id = q.dim_id
+left join soas e on e.space_id = q.space_id and e.id = q.existing_parent_id
+left join soas i on i.space_id = q.space_id and i.id = q.incoming_parent_id
+where q.space_id = %(space)s
+  and (%(statuses)s::text[] is null or q.status = any(%(statuses)s))
+  and (%(decided_since)s::timestamptz is null or q.status = 'pending' or q.resolved_at > %(decided_since)s)
+  and (%(concept)s::bigint is null or q.concept_id = %(concept)s)
+  and (%(priority)s::integer is null
+       or (-q.priority, q.created_at, q.id) > (-%(priority)s, %(created_at)s, %(after)s::uuid))
+order by q.priority desc, q.created_at, q.id
+limit %(limit)s;
+
+-- name: conflict
+-- One conflict, kept from changing until the transaction ends.
+select q.*, c.token as concept, d.token as dimension, e.token as existing_parent, i.token as incoming_parent
+from resolution_queue q
+left join soas c on c.space_id = q.space_id and c.id = q.concept_id
+left join soas d on d.space_id = q.space_id and d.id = q.dim_id
+left join soas e on e.space_id = q.space_id and e.id = q.existing_parent_id
+left join soas i on i.space_id = q.space_id and i.id = q.incoming_parent_id
+where q.space_id = %(space)s and q.id = %(id)s
+for update of q;
+
+-- name: count_pending
+-- How many conflicts wait.
+select count(*) as pending from resolution_queue where space_id = %(space)s and status = 'pending';
+
+-- name: pending_in_slot
+-- The conflicts that wait for one slot.
+select id, incoming_parent_id, existing_parent_id, collision_type from resolution_queue
+where space_id = %(space)s and concept_id = %(concept)s and dim_id = %(dim)s and status = 'pending' and about = 'edge'
+order by created_at, id;
+
+-- name: rebase_conflict
+-- Sets a waiting conflict against the edge that stands now.
+update resolution_queue set existing_parent_id = %(existing)s, existing_is_isa = %(is_isa)s, collision_type = %(type)s
+where space_id = %(space)s and id = %(id)s;
+
+-- name: decide_conflict
+-- Closes a conflict.
+update resolution_queue set status = %(status)s, decided_by = %(by)s, resolution = %(resolution)s::jsonb,
+    resolved_at = %(at)s
+where space_id = %(space)s and id = %(id)s;
+
+-- name: reopen_conflict
+-- Sets a decided conflict back to waiting.
+update resolution_queue set status = 'pending', decided_by = null, resolved_at = null,
+    resolution = %(resolution)s::jsonb
+where space_id = %(space)s and id = %(id)s;
+
+-- name: note_attempt
+-- Notes that a run could not decide a conflict, and why.
+update resolution_queue set attempts = attempts + 1, reason = %(reason)s
+where space_id = %(space)s and id = %(id)s and status = 'pending';
+
+-- name: put_alias
+-- Gives a concept another name.
+insert into alias (space_id, token, concept_id, at) values (%(space)s, %(token)s, %(concept)s, %(at)s)
+on conflict (space_id, token) do update set concept_id = excluded.concept_id;
+
+-- name: drop_alias
+-- Takes another name away.
+delete from alias where space_id = %(space)s and token = %(token)s returning concept_id;
+
+-- name: concepts_of_tokens
+-- The numbers of words, by any of their names.
+select id from soas where space_id = %(space)s and token = any(%(tokens)s)
+union
+select concept_id from alias where space_id = %(space)s and token = any(%(tokens)s);

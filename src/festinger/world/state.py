@@ -1,0 +1,288 @@
+"""What happens when somebody says that a concept is in a parent?
+
+One slot, one parent. A free slot takes the edge; the same parent again corroborates it; another spelling becomes
+another name; a silent edge of little worth makes way; everything else is a conflict, and the edge that stands goes
+on standing. Runs under the write lock, where the table itself is asked, so that no two processes can disagree.
+Whose words get this far is `learning`'s matter.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from festinger.errors import BadFact, RootSlot, SelfParent
+from festinger.ids import Origin, SpaceId
+from festinger.store.queries import queries_of
+from festinger.text.words import FUNCTION_WORDS
+from festinger.world.collision import Collision, collision_type, is_same_name, trust, yields
+from festinger.world.concept import SoasRow
+from festinger.world.conflicts import Incoming, open_conflict, rebase
+from festinger.world.corroboration import corroborated
+from festinger.world.desk import Desk
+from festinger.world.edge import Statement, UrdEdge
+from festinger.world.vocabulary import ensure_dimensions, ensured
+from festinger.world.writing import Kind, Op, Writing, writing
+
+Q = queries_of("festinger.world")
+
+LONGEST_OPERAND = 64
+
+
+class Did(StrEnum):
+    """What became of a statement."""
+
+    ADDED = "added"
+    CORROBORATED = "corroborated"
+    REPLACED = "replaced"
+    CONFLICT = "conflict"
+    SETTLED = "settled"
+    """It was dismissed not long ago and says nothing new."""
+    CROWDED = "crowded"
+    """Its cause has opened as many conflicts as one may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    did: Did
+    edge: UrdEdge | None
+    """The edge that stands in the slot now."""
+    conflict: UUID | None = None
+    new_tokens: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A statement whose words have their rows."""
+
+    said: Statement
+    concept: SoasRow
+    parent: SoasRow
+    dim: SoasRow
+
+    @property
+    def incoming(self) -> Incoming:
+        said = self.said
+        return Incoming(
+            concept=self.concept,
+            parent=self.parent,
+            dim=self.dim,
+            is_isa=said.is_isa,
+            confidence=said.confidence,
+            source=said.source,
+            origin=said.origin,
+            is_deliberate=said.is_deliberate,
+            cause=said.cause,
+        )
+
+
+def check_statement(said: Statement) -> None:
+    """Refuse what no edge can be made of."""
+    for operand in (said.concept, said.parent, said.dimension):
+        if not operand or len(operand) > LONGEST_OPERAND:
+            raise BadFact(
+                f"An operand has {len(operand)} characters; between 1 and {LONGEST_OPERAND} are needed."
+            )
+        if operand in FUNCTION_WORDS:
+            raise BadFact(f"`{operand}` names nothing.")
+    if said.concept == said.parent:
+        raise SelfParent(f"`{said.concept}` cannot be in itself.")
+    if said.concept == said.dimension:
+        raise RootSlot(f"`{said.concept}` cannot be placed within itself.")
+
+
+async def state(desk: Desk, space: SpaceId, said: Statement) -> Stated:
+    """Say something of a concept, in a transaction of its own."""
+    check_statement(said)
+    async with writing(desk, space, by=said.origin.value, cause=said.cause) as change:
+        return await state_in(change, said)
+
+
+async def state_in(change: Writing, said: Statement) -> Stated:
+    """Say something of a concept as part of a change."""
+    check_statement(said)
+    rows, new_tokens = await ensured(change, (said.concept, said.parent, said.dimension))
+    placed = Placed(said=said, concept=rows[said.concept], parent=rows[said.parent], dim=rows[said.dimension])
+    if placed.concept.id == placed.parent.id:
+        raise SelfParent(f"`{said.concept}` and `{said.parent}` are names of one concept.")
+    if placed.concept.id == placed.dim.id:
+        raise RootSlot(f"`{said.concept}` and `{said.dimension}` are names of one concept.")
+    await ensure_dimensions(change, [placed.dim])
+    done = await _settle(change, placed)
+    return Stated(did=done.did, edge=done.edge, conflict=done.conflict, new_tokens=new_tokens)
+
+
+async def _settle(change: Writing, placed: Placed) -> Stated:
+    existing = await change.slot(placed.concept.id, placed.dim.id)
+    if existing is None:
+        return await _add(change, placed)
+    if existing.parent_id == placed.parent.id:
+        return await _corroborate(change, placed, existing)
+    standing = await _token(change, existing.parent_id)
+    if is_same_name(standing, placed.said.parent):
+        await name_alike(change, placed.said.parent, existing.parent_id)
+        return await _corroborate(change, placed, existing)
+    if yields(
+        existing,
+        confidence=placed.said.confidence,
+        origin=placed.said.origin,
+        floor=change.terms.recollection_confidence_floor,
+    ):
+        return await _replace(change, placed, existing)
+    kind = collision_type(existing_is_isa=existing.is_isa, incoming_is_isa=placed.said.is_isa)
+    return await _dispute(change, placed, existing=existing, kind=kind)
+
+
+async def _add(change: Writing, placed: Placed) -> Stated:
+    if await change.would_cycle(placed.concept.id, placed.parent.id, placed.dim.id):
+        return await _dispute(change, placed, existing=None, kind=Collision.CYCLE)
+    edge = _edge(change, placed)
+    if not await change.put(edge, reason="stated"):
+        # Only a writer that passes by our lock can have come first; its edge stands like any other.
+        return await _settle(change, placed)
+    await note_cause(change, placed)
+    await confirm(change, placed.concept, placed.said)
+    await tell_of_edge(change, "edge_added", edge)
+    await rebase(change, placed.concept.id, placed.dim.id)
+    return Stated(did=Did.ADDED, edge=edge._replace(version=change.version))
+
+
+async def _corroborate(change: Writing, placed: Placed, existing: UrdEdge) -> Stated:
+    is_new = await note_cause(change, placed, parent=existing.parent_id)
+    edge = corroborate(existing, placed.said, is_new=is_new)._replace(last_confirmed=change.now)
+    edge = await change.revalue(edge)
+    if is_new:
+        await confirm(change, placed.concept, placed.said)
+        await tell_of_edge(change, "edge_corroborated", edge)
+    return Stated(did=Did.CORROBORATED, edge=edge)
+
+
+def corroborate(edge: UrdEdge, said: Statement, *, is_new: bool) -> UrdEdge:
+    """The edge after it was said again; a cause that said it before moves nothing."""
+    if not is_new:
+        return edge
+    moved = corroborated(edge.confidence, evidence=edge.evidence_count, origin=said.origin)
+    is_persons = said.is_of_person
+    deliberate = said.is_deliberate and is_persons
+    return edge._replace(
+        confidence=max(moved, said.confidence) if deliberate else moved,
+        source=said.source if deliberate else edge.source,
+        origin=max(Origin(edge.origin), said.origin, key=trust),
+        evidence_count=edge.evidence_count + 1,
+        person_stated=edge.person_stated or is_persons,
+        unconfirmed=edge.unconfirmed and not is_persons,
+    )
+
+
+async def _replace(change: Writing, placed: Placed, existing: UrdEdge) -> Stated:
+    if await change.would_cycle(placed.concept.id, placed.parent.id, placed.dim.id):
+        return await _dispute(change, placed, existing=existing, kind=Collision.CYCLE)
+    edge = _edge(change, placed)
+    await change.take(existing, reason="weak", op=Op.REPLACE)
+    await change.put(edge, reason="weak")
+    await note_cause(change, placed)
+    await confirm(change, placed.concept, placed.said)
+    await change.tell(
+        "edge_replaced",
+        f"concept:{edge.id}",
+        before=existing.as_json(),
+        after=edge.as_json(),
+        reason="weak",
+        conflict=None,
+    )
+    await rebase(change, placed.concept.id, placed.dim.id)
+    return Stated(did=Did.REPLACED, edge=edge._replace(version=change.version))
+
+
+async def _dispute(change: Writing, placed: Placed, *, existing: UrdEdge | None, kind: Collision) -> Stated:
+    await note_cause(change, placed)
+    opened = await open_conflict(change, placed.incoming, existing=existing, kind=kind)
+    did = Did.CONFLICT if opened.id else Did.CROWDED if opened.is_crowded else Did.SETTLED
+    return Stated(did=did, edge=existing, conflict=opened.id)
+
+
+def _edge(change: Writing, placed: Placed) -> UrdEdge:
+    said = placed.said
+    return UrdEdge(
+        id=placed.concept.id,
+        parent_id=placed.parent.id,
+        dim_id=placed.dim.id,
+        is_isa=said.is_isa,
+        confidence=said.confidence,
+        last_confirmed=change.now,
+        source=said.source.value,
+        origin=said.origin.value,
+        person_stated=said.is_of_person,
+        unconfirmed=said.from_quarantine,
+        created_at=change.now,
+        version=change.version,
+    )
+
+
+async def note_cause(change: Writing, placed: Placed, *, parent: int | None = None) -> bool:
+    """Write down who said it; whether this cause is new for the triple."""
+    said = placed.said
+    written = said.written
+    row = await change.transaction.maybe(
+        Q["add_cause"],
+        space=change.space,
+        concept=placed.concept.id,
+        parent=placed.parent.id if parent is None else parent,
+        dim=placed.dim.id,
+        agent=said.cause.agent,
+        session=said.cause.session,
+        day=said.cause.day,
+        origin=said.origin.value,
+        message=said.message,
+        model=written.model if written else None,
+        prompt_hash=written.prompt_hash if written else None,
+        cost_usd=written.cost_usd if written else None,
+        at=change.now,
+    )
+    return row is not None
+
+
+async def confirm(change: Writing, concept: SoasRow, said: Statement) -> None:
+    """Let a concept surface because something is known of it. Common words do so only on purpose."""
+    if change.desk.is_common(concept.token, change.terms.common_word_zipf) and not said.is_deliberate:
+        return
+    await make_novel(change, concept)
+
+
+async def make_novel(change: Writing, concept: SoasRow) -> None:
+    if await change.transaction.maybe(Q["confirm_concept"], space=change.space, concept=concept.id):
+        change.log(Kind.CONCEPT, concept.id)
+        await change.tell(
+            "concept_confirmed",
+            f"concept:{concept.id}",
+            concept_id=concept.id,
+            token=concept.token,
+            by=change.by,
+        )
+
+
+async def name_alike(change: Writing, token: str, concept: int) -> None:
+    """From now on, let a spelling mean a concept."""
+    await change.transaction.run(
+        Q["put_alias"], space=change.space, token=token, concept=concept, at=change.now
+    )
+    change.log(Kind.ALIAS, concept)
+
+
+async def tell_of_edge(change: Writing, name: str, edge: UrdEdge) -> None:
+    await change.tell(
+        name,
+        f"concept:{edge.id}",
+        concept_id=edge.id,
+        parent_id=edge.parent_id,
+        dim_id=edge.dim_id,
+        is_isa=edge.is_isa,
+        confidence=edge.confidence,
+        source=str(edge.source),
+        origin=str(edge.origin),
+        version=change.version,
+    )
+
+
+async def _token(change: Writing, concept: int) -> str:
+    row = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[concept])
+    return str(row["token"])

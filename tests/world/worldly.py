@@ -1,0 +1,114 @@
+"""A world with everything handed in: a clock that tests move, settings as a value, events that nobody hears."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tests.events.wiring import Wired
+from tests.jobs.desk import Hands, rows, run_sql
+
+from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId, SpaceId, cause, id_maker
+from festinger.settings.tree import WorldSettings
+from festinger.store.pool import Store
+from festinger.world.desk import Desk
+from festinger.world.edge import Source, Statement
+from festinger.world.vocabulary import bootstrap
+from festinger.world.worlds import Worlds
+
+COMMON = frozenset(
+    ["please", "update", "use", "to", "instead", "open", "is", "a", "the", "state", "country", "region"]
+)
+
+
+class Bench:
+    """One process: its worlds, and a desk whose deeds it follows."""
+
+    def __init__(self, store: Store, *, hands: Hands | None = None, seed: int = 1, **settings: Any) -> None:
+        self.store = store
+        self.hands = hands or Hands()
+        self.terms = WorldSettings(**settings)
+        self.wired = Wired(store, self.hands)
+        self.worlds = Worlds(
+            store, clock=self.hands.clock, stopwatch=self.hands.stopwatch, settings=self.terms
+        )
+        self.desk = Desk(
+            store=store,
+            outbox=self.wired.outbox,
+            clock=self.hands.clock,
+            new_id=id_maker(self.hands.clock, random.Random(seed)),
+            terms=lambda _space: self.terms,
+            is_common=lambda token, _zipf: token in COMMON,
+            follow=self.worlds.follow,
+        )
+
+    async def open(self, *spaces: SpaceId) -> "Bench":
+        for space in spaces or (MAIN_SPACE,):
+            await bootstrap(self.desk, space)
+            await self.worlds.need(space)
+        return self
+
+    def because(self, origin: Origin = Origin.PERSON, session: str = "s1", agent: str = "a1") -> Cause:
+        return cause(agent=AgentId(agent), session=SessionId(session), origin=origin, at=self.hands.clock())
+
+    def say(
+        self, triple: str, *, origin: Origin = Origin.PERSON, session: str = "s1", **more: Any
+    ) -> Statement:
+        """`concept parent dimension`, an ISA unless told otherwise."""
+        concept, parent, *dims = triple.split()
+        said = Statement(
+            concept=concept,
+            parent=parent,
+            dimension=dims[0] if dims else "type",
+            is_isa=True,
+            confidence=0.65,
+            source=Source.INFERRED,
+            cause=self.because(origin, session),
+        )
+        return replace(said, **more)
+
+
+async def table(store: Store, space: SpaceId = MAIN_SPACE) -> set[tuple[Any, ...]]:
+    """The edges without roots, in words."""
+    found = await rows(
+        store,
+        "select c.token as concept, p.token as parent, d.token as dim, u.is_isa, u.confidence from urd u"
+        " join soas c on c.space_id = u.space_id and c.id = u.id"
+        " join soas p on p.space_id = u.space_id and p.id = u.parent_id"
+        " join soas d on d.space_id = u.space_id and d.id = u.dim_id"
+        " where u.space_id = %(space)s and u.id <> u.parent_id",
+        space=space,
+    )
+    return {tuple(row.values()) for row in found}
+
+
+def kept(bench: Bench, space: SpaceId = MAIN_SPACE) -> set[tuple[Any, ...]]:
+    """The same, as this process has it in memory."""
+    world = bench.worlds.find(space)
+    assert world is not None
+    name = world.soas_by_id
+    return {
+        (name[edge.id], name[edge.parent_id], name[edge.dim_id], edge.is_isa, edge.confidence)
+        for edges in world.urd_by_concept.values()
+        for edge in edges
+    }
+
+
+async def queue(store: Store, space: SpaceId = MAIN_SPACE) -> Sequence[dict[str, Any]]:
+    return await rows(
+        store,
+        "select concept_id, existing_parent_id, incoming_parent_id, dim_id, collision_type, status, priority,"
+        " sightings, id, decided_by, resolution, attempts, reason from resolution_queue where space_id = %(space)s"
+        " order by created_at, id",
+        space=space,
+    )
+
+
+async def events(store: Store, *names: str) -> list[dict[str, Any]]:
+    found = await rows(store, "select name, payload from event order by seq")
+    return [row for row in found if not names or row["name"] in names]
+
+
+async def number_from(store: Store, start: int) -> None:
+    """Let the next word get this number."""
+    await run_sql(store, f"alter table soas alter column id restart with {start}")
