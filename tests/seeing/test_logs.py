@@ -13,7 +13,7 @@ import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from festinger.seeing.logs import Rules, configure
+from festinger.seeing.logs import Rules, configure, leave_to_the_program
 from festinger.seeing.metrics import DROPPED
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -239,3 +239,29 @@ def test_fields_that_nest_without_end_are_cut_off():
     rules = Rules(redact=redact, content=False, one_line=True)
 
     assert "{...}" in str(rules.allowed("loop", loop))
+
+
+@pytest.mark.requirement("X-95")
+def test_inside_somebodys_program_lines_go_to_its_own_logging_and_not_to_stdout(
+    capsys: Capture, caplog: pytest.LogCaptureFixture
+):
+    structlog.reset_defaults()
+    leave_to_the_program(redact=lambda text: text.replace("sk-secret", "[redacted]"), clock=lambda: MONDAY)
+
+    with caplog.at_level(logging.WARNING, logger="festinger"):
+        structlog.get_logger().debug("looked")
+        structlog.get_logger().warning("went on", why="sk-secret")
+
+    assert capsys.readouterr().out == ""
+    assert [record.name for record in caplog.records] == ["festinger"]
+    assert "[redacted]" in caplog.text
+    assert "looked" not in caplog.text
+
+
+def test_a_program_that_has_set_structlog_up_is_left_alone():
+    start()
+    before = structlog.get_config()
+
+    leave_to_the_program(redact=str)
+
+    assert structlog.get_config() == before

@@ -5,6 +5,7 @@ brought one: one transaction, with the events that tell of it. A process that ca
 crashed by the next one, which is the truth as far as anybody can know it.
 """
 
+import asyncio
 import os
 import socket
 from collections.abc import Sequence
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from festinger.app.wiring import App
 
 log = structlog.get_logger(room="app")
+
+END_SECONDS = 2.0
+"""How long a process that stops waits for a store that does not answer."""
 
 
 async def begin_life(app: "App", migrations: Sequence[str]) -> Run:
@@ -45,9 +49,10 @@ async def begin_life(app: "App", migrations: Sequence[str]) -> Run:
 async def end_life(app: "App", run: Run) -> None:
     """Write that this process ends well. With the store away that cannot be written, and the end goes on."""
     try:
-        await end(app.store, run.id, at=app.tools.clock())
-    except StoreDown as error:
-        log.warning("end of this process not written down", run=str(run.id), error=error.message)
+        async with asyncio.timeout(END_SECONDS):
+            await end(app.store, run.id, at=app.tools.clock())
+    except (StoreDown, TimeoutError) as error:
+        log.warning("end of this process not written down", run=str(run.id), error=type(error).__name__)
 
 
 def shape_before(applied: Sequence[str], migrations: Sequence[str]) -> str | None:

@@ -22,9 +22,11 @@ from festinger.errors import BadInput
 from festinger.events.event import Event
 from festinger.events.feed import Gap
 from festinger.ids import AgentId, EventId, SessionId, SpaceId, read_id
+from festinger.seeing.logs import leave_to_the_program
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.settings.tree import Settings
+from festinger.text.redaction import without_secrets
 
 Given = Settings | Mapping[str, Any] | str | PathLike[str] | None
 
@@ -106,6 +108,7 @@ def open(  # noqa: A001 - the public name is `festinger.open`
 async def _opened(
     settings: Given, *, database: str | None, space: str, agent: str, session: str | None
 ) -> AsyncIterator[Memory]:
+    leave_to_the_program(redact=without_secrets)
     flags = dict(_flat(_as_mapping(settings)))
     if database is not None:
         flags["database_url"] = database

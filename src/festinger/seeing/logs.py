@@ -51,6 +51,25 @@ def configure(*, level: str, style: str, content: bool, redact: Redact, clock: C
     _take_over_standard_library(steps, renderer, level=max(number, logging.WARNING))
 
 
+def leave_to_the_program(*, redact: Redact, clock: Clock = system_clock) -> None:
+    """For the library inside somebody's program: lines go to Python's own logging, under the name `festinger`,
+    and that program decides what becomes of them. A program that has set structlog up is left alone."""
+    if structlog.is_configured():
+        return
+    steps = _steps(Rules(redact=redact, content=False, one_line=True), clock)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.contextvars.merge_contextvars,
+            *steps,
+            structlog.processors.KeyValueRenderer(key_order=["event"]),
+        ],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=lambda *_: logging.getLogger("festinger"),
+        cache_logger_on_first_use=False,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What may stand in a line."""
