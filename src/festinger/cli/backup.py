@@ -32,6 +32,8 @@ async def backup(
 
     Example: festinger backup monday.dump
     """
+    # The programs of Postgres run in another folder.
+    file = file.expanduser().absolute()
     async with desk.app() as app:
         desk.say("Saving …")
         manifest = await make_backup(app.url, file, clock=app.tools.clock)
@@ -55,6 +57,7 @@ async def restore(
 
     Example: festinger restore monday.dump --replace
     """
+    file = file.expanduser().absolute()
     manifest = read(file)
     settings = desk.settings()
     home = Layout(home=home_of(settings))

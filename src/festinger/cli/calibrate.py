@@ -41,7 +41,7 @@ async def calibrate(
     ] = None,
     save: Annotated[bool, typer.Option("--save", help="Use the new thresholds from the next start.")] = False,
 ) -> None:
-    """Measure pairs of texts and propose thresholds; without `--save` nothing changes.
+    """Propose thresholds from pairs of texts. Without `--save` nothing changes.
 
     Each line of the file is {"a": "…", "b": "…", "label": "same"}, or "different".
 

@@ -65,7 +65,9 @@ class Desk:
 
     def tell(self, error: FestingerError) -> None:
         """What went wrong and what to do, in two lines or as JSON. It is said with `--quiet` too."""
-        said = as_json(error.as_json()) if self.as_json else f"{plain(error.message)}\n{plain(error.hint)}"
+        said = (
+            as_json(error.as_json()) if self.as_json else f"{_in_one(error.message)}\n{_in_one(error.hint)}"
+        )
         _write(sys.stderr, said)
 
     def table(self, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> "Table":
@@ -179,6 +181,10 @@ def _write(stream: TextIO, text: str, *, end: str = "\n") -> None:
     encoding = stream.encoding or "utf-8"
     stream.write((text + end).encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()
+
+
+def _in_one(message: str) -> str:
+    return one_line(" ".join(message.splitlines()))
 
 
 @contextmanager

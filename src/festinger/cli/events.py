@@ -27,7 +27,7 @@ async def events(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what happens from now.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many, the newest.")] = 50,
 ) -> None:
-    """What happened, the oldest first; with `--follow`, also what happens next.
+    """What happened, the oldest first. With `--follow`, also what happens next.
 
     Example: festinger events --follow --name setting_changed
     """

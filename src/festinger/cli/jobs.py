@@ -80,7 +80,7 @@ async def run_now(
     name: Annotated[str, typer.Argument(help="Name of a periodic job.")],
     wait: Annotated[bool, typer.Option("--wait", help="Follow it to its end.")] = False,
 ) -> int:
-    """Start a periodic job now; a worker (in `serve` or `worker`) does it.
+    """Start a periodic job now. A worker (in `serve` or `worker`) does it.
 
     Example: festinger jobs run prune_events --wait
     """

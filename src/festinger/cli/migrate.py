@@ -12,7 +12,7 @@ def register(app: typer.Typer) -> None:
 
 
 async def migrate(desk: Desk) -> None:
-    """Apply what the database still needs; with `store.migrate = manual` nothing else does.
+    """Apply what the database still needs. With `store.migrate: manual` nothing else does.
 
     Example: festinger migrate --database postgresql://…
     """

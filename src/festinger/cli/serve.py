@@ -46,7 +46,7 @@ async def serve(
         bool, typer.Option("--insecure-bind", help="Listen beyond this machine without any key.")
     ] = False,
 ) -> None:
-    """Run the proxy, the pages under /admin and the workers, until stopped.
+    """Run the proxy, the pages and the workers, until stopped.
 
     Example: festinger serve --upstream http://127.0.0.1:11434
     """

@@ -1,0 +1,122 @@
+import json
+import random
+import stat
+from pathlib import Path
+
+import pytest
+from tests.cli.shell import Shell
+
+from festinger.embedding.measured import keep_profile, measured_profiles, written
+from festinger.embedding.profiles import (
+    Profile,
+    Purpose,
+    Reading,
+    Threshold,
+    bundled_profiles,
+    installed_profiles,
+    read_profiles,
+)
+
+WORDS = [
+    "blue",
+    "green",
+    "river",
+    "stone",
+    "paper",
+    "cloud",
+    "engine",
+    "window",
+    "garden",
+    "letter",
+    "candle",
+    "bridge",
+]
+
+
+def pairs_file(folder: Path) -> Path:
+    """Sixty pairs of each class, drawn by a fixed seed."""
+    chance = random.Random(7)
+    lines = []
+    for _ in range(60):
+        text = " ".join(chance.sample(WORDS, 5))
+        lines.append({"a": text, "b": f"{text} today", "label": "same"})
+        lines.append({"a": text, "b": " ".join(chance.sample(WORDS, 5)), "label": "different"})
+    file = folder / "pairs.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    return file
+
+
+def calibrate(shell: Shell, *more: str):
+    (shell.home / "festinger").mkdir(exist_ok=True)
+    file = pairs_file(shell.home)
+    return shell("calibrate", "--embedder", "hashed:", "--data", str(file), *more)
+
+
+@pytest.mark.requirement("X-77")
+def test_calibrating_proposes_the_same_thresholds_each_time_and_changes_nothing(shell: Shell):
+    first, second = calibrate(shell, "--json").json, calibrate(shell, "--json").json
+
+    assert first == second
+    assert first["pairs"] == 120
+    assert set(first["thresholds"]) == {"same", "check"}
+    assert first["thresholds"]["check"]["new"] is not None
+    assert len(first["curve"]) == 21
+    assert not (shell.home / "festinger" / "profiles.toml").exists()
+
+
+@pytest.mark.requirement("X-77")
+def test_saved_thresholds_are_the_old_ones_of_the_next_run(shell: Shell):
+    saved = calibrate(shell, "--save", "--json").json
+    file = shell.home / "festinger" / "profiles.toml"
+    again = calibrate(shell, "--json").json
+
+    assert saved["saved"]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [path.name for path in file.parent.iterdir()] == ["profiles.toml"]
+    assert {name: one["old"] for name, one in again["thresholds"].items()} == {
+        name: one["new"] for name, one in saved["thresholds"].items()
+    }
+
+
+@pytest.mark.requirement("X-77")
+def test_people_read_old_and_new_and_the_curve(shell: Shell):
+    said = calibrate(shell)
+
+    assert said.code == 0
+    assert "same: never by vectors alone -> " in said.out
+    assert "cosine  precision  recall  false merges" in said.out
+    assert "`--save`" in said.err
+
+
+@pytest.mark.requirement("X-77", "U-26")
+def test_without_pairs_it_says_what_to_give(shell: Shell):
+    said = shell("calibrate")
+    (shell.home / "bad.jsonl").write_text('{"a": "x", "b": "y", "label": "same"}\n{"a": 1}\n')
+    bad = shell("calibrate", "--data", "bad.jsonl")
+
+    assert said.code == bad.code == shell("calibrate", "--data", "none.jsonl").code == 2
+    assert '--data FILE` with lines like {"a"' in said.err
+    assert "bad.jsonl:2" in bad.err
+
+
+def test_what_is_written_is_read_back_and_lies_over_the_bundled_profile(tmp_path: Path):
+    name = "onnx:all-minilm-l6-v2"
+    own = Profile(
+        name=name,
+        prefixes={Purpose.QUERY: 'say "\x7f\n'},
+        readings={
+            Threshold.SAME: Reading(value=None, data="ours"),
+            Threshold.CHECK: Reading(value=0.5, data="ours"),
+        },
+        curve=((0.0, 0.5, 1.0, 1.0),),
+    )
+    keep_profile(tmp_path / "profiles.toml", own)
+    keep_profile(tmp_path / "profiles.toml", Profile(name="other:model", dimensions=3))
+
+    assert read_profiles(written([own]), source="x") == {name: own}
+    assert set(measured_profiles(tmp_path / "profiles.toml")) == {name, "other:model"}
+    installed = installed_profiles(tmp_path / "profiles.toml")[name]
+    assert installed.threshold(Threshold.CHECK) == 0.5
+    assert installed.threshold(Threshold.SAME) is None
+    assert installed.dimensions == 384
+    assert installed.threshold(Threshold.NOVEL) == bundled_profiles()[name].threshold(Threshold.NOVEL)

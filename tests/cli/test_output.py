@@ -1,0 +1,169 @@
+"""Every command on an empty store: one JSON document on stdout, nothing on stderr that is not progress."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from tests.cli.shell import Said, Shell
+
+Prepare = Callable[[Shell], list[str]]
+
+
+def words(*given: str) -> Prepare:
+    return lambda _shell: list(given)
+
+
+def revoked(shell: Shell) -> list[str]:
+    return ["keys", "revoke", shell("keys", "make", "laptop", "--json").json["id"]]
+
+
+def removed(shell: Shell) -> list[str]:
+    return ["models", "remove", shell("models", "add", "ollama", "tiny", "--json").json["id"]]
+
+
+def renamed(shell: Shell) -> list[str]:
+    shell("spaces", "create", "team")
+    return ["spaces", "rename", "team", "crew"]
+
+
+def deleted(shell: Shell) -> list[str]:
+    shell("spaces", "create", "team")
+    return ["spaces", "delete", "team", "--yes"]
+
+
+def reset(shell: Shell) -> list[str]:
+    shell("settings", "set", "jobs.max_waiting", "700")
+    return ["settings", "reset", "jobs.max_waiting"]
+
+
+def restored(shell: Shell) -> list[str]:
+    shell("backup", "one.dump")
+    return ["restore", "one.dump", "--replace", "--yes"]
+
+
+def cancelled(shell: Shell) -> list[str]:
+    return ["jobs", "cancel", str(shell("jobs", "run", "prune_events", "--json").json["job"])]
+
+
+COMMANDS: dict[str, Prepare] = {
+    "status": words("status"),
+    "settings": words("settings"),
+    "settings list": words("settings", "list"),
+    "settings get": words("settings", "get", "proxy.upstream"),
+    "settings set": words("settings", "set", "jobs.max_waiting", "700"),
+    "settings reset": reset,
+    "models": words("models"),
+    "models list": words("models", "list"),
+    "models add": words("models", "add", "ollama", "tiny"),
+    "models remove": removed,
+    "keys": words("keys"),
+    "keys list": words("keys", "list"),
+    "keys make": words("keys", "make", "laptop"),
+    "keys revoke": revoked,
+    "spaces": words("spaces"),
+    "spaces list": words("spaces", "list"),
+    "spaces create": words("spaces", "create", "team"),
+    "spaces rename": renamed,
+    "spaces delete": deleted,
+    "jobs": words("jobs"),
+    "jobs list": words("jobs", "list"),
+    "jobs schedule": words("jobs", "schedule"),
+    "jobs run": words("jobs", "run", "prune_events"),
+    "jobs retry": words("jobs", "retry", "--all"),
+    "jobs cancel": cancelled,
+    "migrate": words("migrate"),
+    "backup": words("backup", "two.dump"),
+    "restore": restored,
+    "secrets rotate": words("secrets", "rotate"),
+    "version": words("version"),
+}
+"""Those that end well on an empty store. `doctor`, `events`, `models test`, `jobs drop` and `calibrate` have tests
+of their own; `serve` and `worker` stay."""
+
+
+@pytest.mark.requirement("U-20", "U-22", "U-26", "X-95")
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_command_answers_with_one_json_document_and_nothing_else(path: str, shell: Shell):
+    said = shell(*COMMANDS[path](shell), "--json", "--quiet")
+
+    assert said.code == 0, said.err
+    json.loads(said.out)
+    assert said.err == ""
+
+
+@pytest.mark.requirement("U-22", "U-26")
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("keys", "festinger keys make"),
+        ("models", "festinger models add"),
+        ("jobs", "festinger jobs schedule"),
+        ("jobs --dead", "Nothing has died"),
+    ],
+)
+def test_an_empty_list_says_what_to_do_next(path: str, says: str, shell: Shell):
+    said = shell(*path.split())
+
+    assert said.code == 0
+    assert says in said.out
+
+
+@pytest.mark.requirement("U-22")
+@pytest.mark.parametrize("path", ["settings", "spaces", "status", "jobs schedule"])
+def test_a_table_that_is_piped_has_one_line_a_row_and_neither_frames_nor_colours(path: str, shell: Shell):
+    said = shell(*path.split())
+
+    assert said.code == 0
+    assert not set(said.out) & set("│─┃━\x1b")
+    assert [line for line in said.lines if line != line.rstrip()] == []
+    if path == "settings":
+        listed = shell(*path.split(), "--json").json
+        assert len(said.lines) == len(listed) + 1
+
+
+def test_quiet_leaves_the_result_and_takes_the_messages(shell: Shell):
+    said = shell("keys", "make", "laptop", "--quiet")
+
+    assert said.out.startswith("fst_")
+    assert said.err == ""
+
+
+@pytest.mark.requirement("U-26")
+def test_a_space_that_is_not_there_is_not_found_by_any_command_that_takes_one(shell: Shell):
+    for path in ("settings", "status", "events", "models", "keys make x", "settings get proxy.upstream"):
+        said: Said = shell(*path.split(), "--space", "nowhere")
+
+        assert (path, said.code) == (path, 3)
+        assert "There is no space `nowhere`." in said.err
+        assert said.out == ""
+
+
+CORPUS = (
+    "[red]x[/red]",
+    "[/]",
+    "\x1b[31mx\x1b]0;t\x07",
+    "a\r\nb",
+    "\x9b2J",
+    ":smile:",
+    "\u202eevil",
+    "{{7*7}}",
+)
+
+
+@pytest.mark.requirement("U-22")
+def test_text_of_others_is_shown_as_text_by_every_command_that_shows_it(shell: Shell):
+    for text in CORPUS:
+        shell("keys", "make", text)
+        shell("models", "add", "ollama", text)
+    shell("settings", "set", "llm.judge", "ollama:[red]x[/red]")
+    shown = {path: shell(*path.split()).out for path in ("keys", "models", "settings", "events", "status")}
+    refused = [shell("spaces", "create", text).err + shell("settings", "get", text).err for text in CORPUS]
+    told = "".join([*shown.values(), *refused])
+
+    assert not {sign for sign in told if (ord(sign) < 32 and sign != "\n") or 0x7F <= ord(sign) < 0xA0}
+    assert "\u202e" not in told
+    for text in ("[red]x[/red]", "[/]", "\\x1b[31mx", "a\\r\\nb", "\\x9b2J", ":smile:", "{{7*7}}"):
+        assert text in shown["keys"]
+        assert text in shown["models"]
+        assert text.replace("\\r\\n", " ") in "".join(refused)
+    assert "ollama:[red]x[/red]" in shown["settings"]
