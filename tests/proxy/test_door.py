@@ -1,6 +1,8 @@
 """A client that leaves ends its request upstream at once; our own paths never go there."""
 
 import asyncio
+import socket
+import struct
 from typing import Any
 from uuid import UUID
 
@@ -8,13 +10,14 @@ import psutil
 import pytest
 from pydantic import SecretStr
 from tests.conftest import MONDAY
-from tests.proxy.doors import exchange, open_door, request
+from tests.proxy.doors import Door, exchange, open_door, request
 from tests.upstream import Peer, Received, always, reply, scripted
 
 from festinger.clock import system_stopwatch
 from festinger.errors import StoreDown
 from festinger.ids import AgentId, SpaceId
 from festinger.proxy.door import VISIT
+from festinger.proxy.wire import Wire
 from festinger.seeing import metrics
 from festinger.settings.tree import AuthSettings, ProxySettings, Settings
 from festinger.store.keys import ApiKey, Role
@@ -101,6 +104,41 @@ async def test_a_client_that_leaves_while_it_sends_ends_the_upstreams_request():
         await asyncio.wait_for(upstream.left.wait(), 5)
 
     assert upstream.left.is_set()
+
+
+@pytest.mark.requirement("P-19")
+async def test_a_connection_to_an_upstream_that_no_longer_reads_is_not_kept_for_a_client_that_left():
+    came, going_on = asyncio.Event(), asyncio.Event()
+
+    async def script(_request: Received, peer: Peer) -> bool:
+        came.set()
+        await going_on.wait()
+        return False
+
+    async with scripted(script, reads_bodies=False) as stub, open_door(stub.url) as door:
+        before = psutil.Process().num_fds()
+        _, writer = await asyncio.open_connection("127.0.0.1", door.port)
+        writer.write(request("POST", "/api/blobs/sha256:1", body=bytes(2**26)))
+        await came.wait()
+        looks = 0
+        while looks < 20:
+            looks = looks + 1 if all(wire.flow.read_paused for wire in wires(door)) else 0
+            await asyncio.sleep(0.01)
+        # Closed with a reset: a plain end would queue up behind the bytes that nobody reads.
+        client = writer.get_extra_info("socket")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+        async with asyncio.timeout(5):
+            # What is left is the upstream's own end, which does not look.
+            while psutil.Process().num_fds() > before + 1:  # noqa: ASYNC110 - nobody is told
+                await asyncio.sleep(0.01)
+        going_on.set()
+
+    assert came.is_set()
+
+
+def wires(door: Door) -> list[Wire]:
+    return [wire for wire in door.server.server_state.connections if isinstance(wire, Wire)]
 
 
 @pytest.mark.requirement("P-19", "F-17")

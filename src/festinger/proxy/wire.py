@@ -7,12 +7,12 @@ answer keep its own status line, end without a length, or be cut off. It knows n
 
 import asyncio
 import re
+import socket
 import sys
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import Any, Protocol, cast
 
-import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from festinger.clock import Stopwatch, system_stopwatch
@@ -21,6 +21,9 @@ HEAD_BYTES = 64 * 1024
 HEAD_SECONDS = 30.0
 STALL_SECONDS = 60.0
 ENDLESS = 2**62
+TCP_ESTABLISHED = 1
+"""The first byte of Linux' `tcp_info` while both sides are there."""
+
 EXTENSION = "festinger.wire"
 
 BAD_REQUEST = STATUS_LINE[400]
@@ -233,8 +236,8 @@ class Wire(HttpToolsProtocol):
         self._skipped = int(dict(self.headers).get(b"content-length", b"0"))
 
     def _unsupported_upgrade_warning(self) -> None:
-        told = sys.exception()
-        if self._skipped and isinstance(told, httptools.HttpParserUpgrade):
+        told = sys.exception()  # the parser's, which says where it stopped
+        if self._skipped and told is not None:
             self._take_skipped(self._incoming[told.args[0] :])
 
     def _take_skipped(self, data: bytes) -> None:
@@ -263,18 +266,25 @@ class Wire(HttpToolsProtocol):
     def is_overdue(self, now: float) -> bool:
         """Whether this client has kept us waiting for too long."""
         if self.flow.read_paused:
-            # It is we, or the upstream, who keep the client waiting.
+            # It is we, or the upstream, who keep the client waiting. Nobody reads, so nobody would see it leave.
             self._heard_at = now
-            return False
+            return self._has_left()
         if self._phase is _Phase.BODY:
             return now - self._heard_at > STALL_SECONDS
         never_asked = self._phase is _Phase.IDLE and self.cycle is None
         return (never_asked or self._phase is _Phase.HEAD) and now - self._head_since > HEAD_SECONDS
+
+    def _has_left(self) -> bool:
+        """Whether the other side has closed, as the kernel knows without reading; not every system tells."""
+        if not hasattr(socket, "TCP_INFO"):
+            return False
+        state = self.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
+        return bool(state[0] != TCP_ESTABLISHED)
 
 
 def close_overdue(connections: Iterable[object], now: float) -> int:
     """Close the connections of clients that never finish what they began; how many those were."""
     overdue = [wire for wire in connections if isinstance(wire, Wire) and wire.is_overdue(now)]
     for wire in overdue:
-        wire.transport.close()
+        wire.transport.abort()
     return len(overdue)
