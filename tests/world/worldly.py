@@ -10,10 +10,17 @@ from tests.jobs.desk import Hands, rows, run_sql
 
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId, SpaceId, cause, id_maker
 from festinger.settings.tree import WorldSettings
-from festinger.store.pool import Store
+from festinger.store.pool import Store, Transaction
+from festinger.text.vocabulary import is_common
 from festinger.world.desk import Desk
 from festinger.world.edge import Source, Statement
+from festinger.world.encounters import Encounters, text_hash
+from festinger.world.flush import flush
+from festinger.world.learning import write_claims
+from festinger.world.recollection import Recollection
+from festinger.world.recollector import Place, Recollector, Said
 from festinger.world.vocabulary import bootstrap
+from festinger.world.world import World
 from festinger.world.worlds import Worlds
 
 COMMON = frozenset(
@@ -32,15 +39,48 @@ class Bench:
         self.worlds = Worlds(
             store, clock=self.hands.clock, stopwatch=self.hands.stopwatch, settings=self.terms
         )
+        self.asked: list[int] = []
+        self.encounters = Encounters()
         self.desk = Desk(
             store=store,
             outbox=self.wired.outbox,
             clock=self.hands.clock,
             new_id=id_maker(self.hands.clock, random.Random(seed)),
             terms=lambda _space: self.terms,
-            is_common=lambda token, _zipf: token in COMMON,
+            is_common=is_common,
+            ask_to_write=self._ask_to_write,
             follow=self.worlds.follow,
         )
+        self.recollector = Recollector(self.desk, self.worlds, self.encounters)
+
+    async def _ask_to_write(self, _transaction: Transaction, _space: SpaceId, concept: int) -> None:
+        self.asked.append(concept)
+
+    def world(self, space: SpaceId = MAIN_SPACE) -> World:
+        found = self.worlds.find(space)
+        assert found is not None
+        return found
+
+    def place(self, session: str = "s1", space: SpaceId = MAIN_SPACE) -> Place:
+        return Place(space=space, agent=AgentId("a1"), session=SessionId(session))
+
+    async def hear(
+        self, text: str, *, origin: Origin = Origin.PERSON, session: str = "s1", **more: Any
+    ) -> Recollection:
+        """One turn: what comes to mind; then counting, learning, writing."""
+        place = self.place(session, **more)
+        said = Said(text=text, origin=origin, message=text_hash(f"{session} {text} {self.hands.now}"))
+        found = self.recollector.recollect(place, [said])
+        assert found is not None
+        await self.recollector.count(place, said)
+        async with self.store.transaction() as transaction:
+            is_kept = await self.recollector.learn(transaction, place, said)
+        if is_kept:
+            await write_claims(self.desk, place.space, str(said.message))
+        return found
+
+    async def flush(self, space: SpaceId = MAIN_SPACE) -> int:
+        return await flush(self.desk, self.encounters, space, world=self.worlds.find(space))
 
     async def open(self, *spaces: SpaceId) -> "Bench":
         for space in spaces or (MAIN_SPACE,):

@@ -87,6 +87,9 @@ PROXY_UPSTREAM_ERRORS = _counter("festinger_proxy_upstream_errors_total", "Upstr
 PROXY_CANCELLED = _counter("festinger_proxy_cancelled_total", "Requests that the client left.", "window")
 PROXY_MEMORY = _counter("festinger_proxy_memory_total", "What memory did for requests.", "result", "reason")
 
+WORLD_REFUSED = _counter("festinger_world_refused_total", "Statements of texts and models dropped.", "reason")
+WORLD_ZERO_HITS = _counter("festinger_world_zero_hits_total", "Salient names that nothing is known about.")
+
 SETTINGS_REFUSED = _counter(
     "festinger_settings_refused_total", "Edits of settings that were refused.", "source"
 )

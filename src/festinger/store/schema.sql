@@ -383,7 +383,7 @@ CREATE TABLE public.session_collision (
     session_id text NOT NULL,
     id bigint NOT NULL,
     dim_id bigint NOT NULL,
-    parent_id bigint NOT NULL,
+    parent text NOT NULL,
     at timestamp with time zone NOT NULL
 );
 
@@ -664,7 +664,7 @@ ALTER TABLE ONLY public.run
     ADD CONSTRAINT run_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.session_collision
-    ADD CONSTRAINT session_collision_pkey PRIMARY KEY (space_id, session_id, id, dim_id, parent_id);
+    ADD CONSTRAINT session_collision_pkey PRIMARY KEY (space_id, session_id, id, dim_id, parent);
 
 ALTER TABLE ONLY public.soas
     ADD CONSTRAINT soas_pkey PRIMARY KEY (space_id, id);

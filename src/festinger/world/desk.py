@@ -7,13 +7,19 @@ from festinger.clock import Clock
 from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId
 from festinger.settings.tree import WorldSettings
-from festinger.store.pool import Store
+from festinger.store.pool import Store, Transaction
 
+AskToWrite = Callable[[Transaction, SpaceId, int], Awaitable[object]]
+AskToLearn = Callable[[Transaction, SpaceId, str], Awaitable[object]]
 Follow = Callable[[SpaceId], Awaitable[None]]
 
 
 async def follow_nothing(_space: SpaceId) -> None:
     """For a process that keeps no world in memory."""
+
+
+async def ask_nobody(_transaction: Transaction, _space: SpaceId, _what: int | str) -> None:
+    """For a wiring without background work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,5 +32,9 @@ class Desk:
     """The settings that are in force for a space now."""
     is_common: Callable[[str, float], bool]
     """Whether a token is common English, from a Zipf frequency on."""
+    ask_to_write: AskToWrite = ask_nobody
+    """Has a concept that stands out explained, as durable work within the transaction."""
+    ask_to_learn: AskToLearn = ask_nobody
+    """Has what a message asserted written, as durable work within the transaction."""
     follow: Follow = follow_nothing
     """Brings this process up to date with what was just committed."""

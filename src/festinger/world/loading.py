@@ -119,9 +119,10 @@ async def refresh(
     wanted = list(dict.fromkeys(concepts))
     rows = await store.all(Q["rows_of_concepts"], space=space, concepts=wanted)
     edges = [UrdEdge(**row) for row in await store.all(Q["edges_of_concepts"], space=space, concepts=wanted)]
-    around = {number for edge in edges for number in (edge.parent_id, edge.dim_id)} - world.soas_by_id.keys()
-    neighbours = await store.all(Q["rows_of_concepts"], space=space, concepts=sorted(around - set(wanted)))
     disputes = await _disputes(store, space, now=now, concepts=wanted)
+    around = {number for edge in edges for number in (edge.parent_id, edge.dim_id)} | disputes.parents
+    unknown = sorted(around - world.soas_by_id.keys() - set(wanted))
+    neighbours = await store.all(Q["rows_of_concepts"], space=space, concepts=unknown) if unknown else []
     for concept in set(wanted) - {row["id"] for row in rows}:
         world.drop_row(concept)
     for row in (*rows, *neighbours):
@@ -139,6 +140,8 @@ class _Disputes:
     pending: set[Slot]
     dismissed: dict[tuple[int, int, int], datetime]
     aliases: dict[str, int]
+    parents: set[int]
+    """What is said against an edge; its word must be known to know it again."""
 
     def put(self, world: World, of: Collection[int]) -> None:
         """Let this be all that is known of these concepts."""
@@ -162,6 +165,7 @@ async def _disputes(store: Store, space: SpaceId, *, now: datetime, concepts: li
             (row["concept_id"], row["dim_id"], row["incoming_parent_id"]): row["at"] for row in dismissed
         },
         aliases={row["token"]: row["concept_id"] for row in aliases},
+        parents={row["incoming_parent_id"] for row in (*pending, *dismissed)},
     )
 
 

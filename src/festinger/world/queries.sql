@@ -85,7 +85,7 @@ order by id, dim_id limit %(limit)s;
 
 -- name: pending_slots
 -- What is disputed, of some concepts or of all.
-select distinct concept_id, dim_id from resolution_queue
+select concept_id, dim_id, incoming_parent_id from resolution_queue
 where space_id = %(space)s and status = 'pending' and about = 'edge'
   and (%(concepts)s::bigint[] is null or concept_id = any(%(concepts)s));
 
@@ -312,3 +312,182 @@ delete from alias where space_id = %(space)s and token = %(token)s returning con
 select id from soas where space_id = %(space)s and token = any(%(tokens)s)
 union
 select concept_id from alias where space_id = %(space)s and token = any(%(tokens)s);
+
+-- name: add_encounters
+-- Adds counts to words, in one go, and gives new ones their row; what the sums are.
+insert into soas as s (space_id, token, encounter_count, last_seen, saliency, trusted_seen)
+select %(space)s, met.token, met.count, met.seen, case when met.count > 1 then log(met.count::float8) else 0 end, met.trusted
+from unnest(%(tokens)s::text[], %(counts)s::integer[], %(seen)s::timestamptz[], %(trusted)s::boolean[])
+    as met (token, count, seen, trusted)
+on conflict (space_id, token) do update
+set encounter_count = s.encounter_count + excluded.encounter_count,
+    last_seen = greatest(s.last_seen, excluded.last_seen),
+    saliency = case when s.encounter_count + excluded.encounter_count > 1
+        then log((s.encounter_count + excluded.encounter_count)::float8) else 0 end,
+    trusted_seen = s.trusted_seen or excluded.trusted_seen
+returning id, token, encounter_count, last_seen, saliency, novelty, trusted_seen;
+
+-- name: claim_writing
+-- Which of some concepts are to be asked about now; they are not again for a week.
+update soas set asked_at = %(now)s
+where space_id = %(space)s and id = any(%(concepts)s) and saliency >= %(threshold)s and trusted_seen
+  and (asked_at is null or asked_at < %(before)s)
+returning id;
+
+-- name: keep_sentences
+-- Keeps sentences in which concepts stood.
+insert into soas_sentence (space_id, concept_id, text, origin, session_id, message_id, at)
+select %(space)s, s.id, said.text, said.origin, said.session_id, said.message_id, %(at)s
+from unnest(%(tokens)s::text[], %(texts)s::text[], %(origins)s::text[], %(sessions)s::text[], %(messages)s::text[])
+    as said (token, text, origin, session_id, message_id)
+join soas s on s.space_id = %(space)s and s.token = said.token;
+
+-- name: trim_sentences
+-- Lets only the last few sentences of some concepts stay.
+delete from soas_sentence o
+where o.space_id = %(space)s and o.concept_id = any(%(concepts)s)
+  and o.id <= (select n.id from soas_sentence n
+               where n.space_id = %(space)s and n.concept_id = o.concept_id
+               order by n.id desc offset %(keep)s limit 1);
+
+-- name: sentences_of
+-- The last sentences in which a concept stood.
+select text, origin, session_id, message_id, at from soas_sentence
+where space_id = %(space)s and concept_id = %(concept)s
+order by id;
+
+-- name: want_concept
+-- Marks a concept of which nothing could be written; a row if it was not marked.
+update soas set wanted_at = %(now)s where space_id = %(space)s and id = %(concept)s and wanted_at is null
+returning id, token, encounter_count;
+
+-- name: wanted
+-- Concepts that stand out and that nobody has explained.
+select id, token, encounter_count, last_seen, wanted_at from soas
+where space_id = %(space)s and wanted_at is not null and novelty = 0
+order by encounter_count desc, token limit %(limit)s;
+
+-- name: prune_vocabulary
+-- Takes away the longest unseen of the words that hold no statement, beyond a number.
+delete from soas s
+where s.space_id = %(space)s and s.id in (
+    select o.id from soas o
+    where o.space_id = %(space)s and o.novelty = 0
+      and not exists (select from urd u where u.space_id = %(space)s and u.id = o.id)
+      and not exists (select from urd u where u.space_id = %(space)s and u.parent_id = o.id)
+      and not exists (select from urd u where u.space_id = %(space)s and u.dim_id = o.id)
+      and not exists (select from alias a where a.space_id = %(space)s and a.concept_id = o.id)
+      and not exists (select from resolution_queue q where q.space_id = %(space)s
+                      and o.id in (q.concept_id, q.incoming_parent_id, q.existing_parent_id, q.dim_id))
+    order by o.last_seen desc nulls last, o.id desc
+    offset %(keep)s)
+returning s.id;
+
+-- name: put_cues
+-- Keeps what a message asserted until it is written; a row unless the message is known.
+insert into cue_waiting (space_id, message_id, agent, session_id, origin, text_hash, cues, at)
+values (%(space)s, %(message)s, %(agent)s, %(session)s, %(origin)s, %(text_hash)s, %(cues)s::jsonb, %(at)s)
+on conflict do nothing
+returning message_id;
+
+-- name: take_cues
+-- What a message asserted, if it is not written yet; nobody else writes it meanwhile.
+select message_id, agent, session_id, origin, text_hash, cues, at from cue_waiting
+where space_id = %(space)s and message_id = %(message)s and done_at is null
+for update;
+
+-- name: finish_cues
+-- Notes that a message is written; what it asserted stands elsewhere by now.
+update cue_waiting set done_at = %(now)s, cues = '[]'::jsonb
+where space_id = %(space)s and message_id = %(message)s;
+
+-- name: prune_cues
+-- Takes away messages that were written long ago.
+delete from cue_waiting where done_at < %(before)s;
+
+-- name: put_quarantine
+-- Finds the row of a triple in quarantine, or makes it.
+insert into cue_quarantine as q (space_id, id, concept, parent, dim, is_isa, pattern, origin, first_seen)
+values (%(space)s, %(id)s, %(concept)s, %(parent)s, %(dim)s, %(is_isa)s, %(pattern)s, %(origin)s, %(at)s)
+on conflict (space_id, concept, parent, dim, is_isa) do update set pattern = q.pattern
+returning id, concept, parent, dim, is_isa, pattern, origin, status, first_seen, (xmax = 0) as is_new;
+
+-- name: add_quarantine_cause
+-- Notes who said a quarantined triple, and in which text.
+insert into cue_quarantine_cause (space_id, quarantine_id, agent, session_id, day, origin, text_hash, message_id, at)
+values (%(space)s, %(id)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(text_hash)s, %(message)s, %(at)s)
+on conflict do nothing;
+
+-- name: votes
+-- How much speaks for a quarantined triple; sessions that are held have no vote.
+select count(distinct (c.agent, c.session_id, c.day, c.origin)) as causes, count(distinct c.session_id) as sessions,
+       count(distinct c.text_hash) as texts
+from cue_quarantine_cause c
+left join held_session h on h.space_id = c.space_id and h.session_id = c.session_id
+where c.space_id = %(space)s and c.quarantine_id = %(id)s and h.session_id is null;
+
+-- name: decide_quarantine
+-- Says what became of a quarantined triple.
+update cue_quarantine set status = %(status)s, decided_at = %(at)s
+where space_id = %(space)s and id = %(id)s
+returning id, concept, parent, dim, is_isa, pattern, origin, status, first_seen;
+
+-- name: waiting_quarantine
+-- A triple that waits in quarantine.
+select id, concept, parent, dim, is_isa, pattern, origin, status, first_seen from cue_quarantine
+where space_id = %(space)s and concept = %(concept)s and parent = %(parent)s and dim = %(dim)s
+  and is_isa = %(is_isa)s and status in ('waiting', 'expired');
+
+-- name: find_quarantine
+-- One row of quarantine, kept from changing until the transaction ends.
+select id, concept, parent, dim, is_isa, pattern, origin, status, first_seen from cue_quarantine
+where space_id = %(space)s and id = %(id)s
+for update;
+
+-- name: quarantine
+-- What is in quarantine, newest first.
+select id, concept, parent, dim, is_isa, pattern, origin, status, first_seen from cue_quarantine
+where space_id = %(space)s and (%(statuses)s::text[] is null or status = any(%(statuses)s))
+  and (%(concept)s::text is null or concept = %(concept)s)
+order by first_seen desc, id limit %(limit)s;
+
+-- name: last_quarantine_cause
+-- The last who said a quarantined triple.
+select agent, session_id, day, origin, message_id from cue_quarantine_cause
+where space_id = %(space)s and quarantine_id = %(id)s
+order by at desc, session_id limit 1;
+
+-- name: expire_quarantine
+-- Lets what has waited too long wait no more; it is kept.
+update cue_quarantine set status = 'expired', decided_at = %(now)s
+where space_id = any(%(spaces)s) and status = 'waiting' and first_seen < %(before)s;
+
+-- name: add_session_collision
+-- Notes that a session contradicts what is well established.
+insert into session_collision (space_id, session_id, id, dim_id, parent, at)
+values (%(space)s, %(session)s, %(concept)s, %(dim)s, %(parent)s, %(at)s)
+on conflict do nothing;
+
+-- name: session_collisions
+-- How often a session did so since a moment.
+select count(*) as collisions from session_collision
+where space_id = %(space)s and session_id = %(session)s and at > %(since)s;
+
+-- name: hold_session
+-- Lets nothing of a session through that no person said; a row if it was not held.
+insert into held_session (space_id, session_id, collisions, since)
+values (%(space)s, %(session)s, %(collisions)s, %(now)s)
+on conflict do nothing
+returning session_id;
+
+-- name: is_held
+-- Whether a session is held.
+select session_id from held_session where space_id = %(space)s and session_id = %(session)s;
+
+-- name: held_sessions
+-- Every session that is held, for people to look at.
+select session_id, collisions, since from held_session where space_id = %(space)s order by since desc;
+
+-- name: release_session
+-- Lets a session through again.
+delete from held_session where space_id = %(space)s and session_id = %(session)s returning session_id;

@@ -280,9 +280,9 @@ create table session_collision (
     session_id text not null,
     id         bigint not null,
     dim_id     bigint not null,
-    parent_id  bigint not null,
+    parent     text not null,
     at         timestamptz not null,
-    primary key (space_id, session_id, id, dim_id, parent_id)
+    primary key (space_id, session_id, id, dim_id, parent)
 );
 comment on table session_collision is 'triples of nobody''s word that contradict well established edges, by session';
 comment on column session_collision.id is 'the concept of the triple';

@@ -1,0 +1,225 @@
+"""When may a statement that nobody vouches for become an edge?
+
+When enough distinct causes, in more than one session and from more than one text, say it; the same page read a
+hundred times has one vote. Or when a person says it, or lets it in by hand. Until then it is never shown, opens no
+conflict and marks nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import AlreadyDecided, NoSuchCue
+from festinger.ids import Cause, Origin, SpaceId
+from festinger.store.queries import queries_of
+from festinger.world.claims import Claim
+from festinger.world.corroboration import ADMITTED
+from festinger.world.desk import Desk
+from festinger.world.edge import Source, Statement
+from festinger.world.state import Stated, state_in
+from festinger.world.writing import Writing, writing
+
+Q = queries_of("festinger.world")
+
+SESSIONS_NEEDED = 2
+TEXTS_NEEDED = 2
+EXPIRES_AFTER = timedelta(days=30)
+
+WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A claim, who made it, and in which text."""
+
+    claim: Claim
+    cause: Cause
+    text_hash: str
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    id: UUID
+    concept: str
+    parent: str
+    dim: str
+    is_isa: bool
+    pattern: str
+    origin: str
+    status: str
+    first_seen: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Votes:
+    causes: int
+    sessions: int
+    texts: int
+
+
+def is_admissible(votes: Votes, *, min_causes: int) -> bool:
+    return votes.causes >= min_causes and votes.sessions >= SESSIONS_NEEDED and votes.texts >= TEXTS_NEEDED
+
+
+async def quarantine(change: Writing, sighting: Sighting) -> Stated | None:
+    """Keep a claim apart, or let it in if enough speaks for it by now."""
+    row = await _kept_apart(change, sighting)
+    is_new = row.pop("is_new")
+    held = Quarantined(**row)
+    await _add_cause(change, held, sighting)
+    votes = await _votes(change, held)
+    if is_new:
+        await _tell(change, "cue_quarantined", held, votes)
+    if held.status == WAITING and is_admissible(votes, min_causes=change.terms.quarantine_min_causes):
+        return await _admit(change, held, votes=votes, because=sighting.cause, message=sighting.message)
+    return None
+
+
+async def _kept_apart(change: Writing, sighting: Sighting) -> dict[str, Any]:
+    claim = sighting.claim
+    return await change.transaction.one(
+        Q["put_quarantine"],
+        space=change.space,
+        id=change.desk.new_id(),
+        concept=claim.concept,
+        parent=claim.parent,
+        dim=claim.dimension,
+        is_isa=claim.is_isa,
+        pattern=claim.pattern,
+        origin=sighting.cause.origin.value,
+        at=change.now,
+    )
+
+
+async def _add_cause(change: Writing, held: Quarantined, sighting: Sighting) -> None:
+    await change.transaction.run(
+        Q["add_quarantine_cause"],
+        space=change.space,
+        id=held.id,
+        agent=sighting.cause.agent,
+        session=sighting.cause.session,
+        day=sighting.cause.day,
+        origin=sighting.cause.origin.value,
+        text_hash=sighting.text_hash,
+        message=sighting.message,
+        at=change.now,
+    )
+
+
+async def _votes(change: Writing, held: Quarantined) -> Votes:
+    return Votes(**await change.transaction.one(Q["votes"], space=change.space, id=held.id))
+
+
+async def _admit(
+    change: Writing, held: Quarantined, *, votes: Votes, because: Cause, message: str | None
+) -> Stated:
+    said = Statement(
+        concept=held.concept,
+        parent=held.parent,
+        dimension=held.dim,
+        is_isa=held.is_isa,
+        confidence=ADMITTED,
+        source=Source.INFERRED,
+        cause=because,
+        message=message,
+        from_quarantine=because.origin is not Origin.PERSON,
+    )
+    stated = await state_in(change, said)
+    await _decide(change, held, "admitted")
+    await _tell(change, "cue_admitted", held, votes)
+    return stated
+
+
+async def admit_stated(change: Writing, claim: Claim) -> None:
+    """A person states what waits in quarantine: it need not wait any more."""
+    row = await change.transaction.maybe(
+        Q["waiting_quarantine"],
+        space=change.space,
+        concept=claim.concept,
+        parent=claim.parent,
+        dim=claim.dimension,
+        is_isa=claim.is_isa,
+    )
+    if row is not None:
+        held = Quarantined(**row)
+        await _decide(change, held, "admitted")
+        await _tell(change, "cue_admitted", held, await _votes(change, held))
+
+
+async def admit(desk: Desk, space: SpaceId, quarantined: UUID, *, because: Cause) -> Stated:
+    """Let a statement in by hand."""
+    async with writing(desk, space, by=because.origin.value, cause=because) as change:
+        held = await _find(change, quarantined)
+        votes = await _votes(change, held)
+        row = await change.transaction.maybe(Q["last_quarantine_cause"], space=space, id=quarantined)
+        message = row["message_id"] if row else None
+        return await _admit(change, held, votes=votes, because=because, message=message)
+
+
+async def reject(desk: Desk, space: SpaceId, quarantined: UUID, *, by: str) -> Quarantined:
+    """Keep a statement out for good, unless somebody admits it later."""
+    async with writing(desk, space, by=by) as change:
+        held = await _find(change, quarantined)
+        rejected = await _decide(change, held, "rejected")
+        await _tell(change, "cue_rejected", held, await _votes(change, held))
+        return rejected
+
+
+async def quarantined(
+    desk: Desk,
+    space: SpaceId,
+    *,
+    statuses: Sequence[str] | None = (WAITING,),
+    concept: str | None = None,
+    limit: int = 100,
+) -> list[Quarantined]:
+    """What is kept apart, newest first."""
+    rows = await desk.store.all(
+        Q["quarantine"],
+        space=space,
+        statuses=list(statuses) if statuses is not None else None,
+        concept=concept,
+        limit=limit,
+    )
+    return [Quarantined(**row) for row in rows]
+
+
+async def expire(desk: Desk, spaces: Sequence[SpaceId]) -> int:
+    """Let what has waited too long wait no more; it is kept and can be admitted by hand."""
+    now = desk.clock()
+    return await desk.store.run(
+        Q["expire_quarantine"], spaces=list(spaces), now=now, before=now - EXPIRES_AFTER
+    )
+
+
+async def _find(change: Writing, quarantined: UUID) -> Quarantined:
+    row = await change.transaction.maybe(Q["find_quarantine"], space=change.space, id=quarantined)
+    if row is None:
+        raise NoSuchCue(f"Nothing in quarantine has the id `{quarantined}`.")
+    if row["status"] in ("admitted", "rejected"):
+        raise AlreadyDecided(f"It is already {row['status']}.")
+    return Quarantined(**row)
+
+
+async def _decide(change: Writing, held: Quarantined, status: str) -> Quarantined:
+    row = await change.transaction.one(
+        Q["decide_quarantine"], space=change.space, id=held.id, status=status, at=change.now
+    )
+    return Quarantined(**row)
+
+
+async def _tell(change: Writing, name: str, held: Quarantined, votes: Votes) -> None:
+    await change.tell(
+        name,
+        f"cue:{held.id}",
+        quarantine_id=str(held.id),
+        concept=held.concept,
+        parent=held.parent,
+        dim=held.dim,
+        is_isa=held.is_isa,
+        origin=held.origin,
+        causes=votes.causes,
+    )

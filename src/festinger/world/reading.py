@@ -1,0 +1,101 @@
+"""How is a text read for the world?
+
+Secrets go out first; then the words are cut with the vocabulary of the space, and what the text asserts is found.
+The one place where this room asks the room `text`. What is done with the words is left to `recollection` and
+`encounters`, what is done with the claims to `learning`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from festinger.ids import Origin
+from festinger.settings.tree import WorldSettings
+from festinger.text.cues import cues
+from festinger.text.normal import normalised
+from festinger.text.redaction import without_secrets
+from festinger.text.tokens import Token, content, tokens
+from festinger.text.vocabulary import may_be_vocabulary
+from festinger.world.claims import Claim
+from festinger.world.recollection import Heard
+from festinger.world.world import World
+
+CLAIMED_CHARS = 4096
+"""How much of the newest text is scanned for claims within a request."""
+
+LONGEST_SENTENCE = 300
+
+IsCommon = Callable[[str, float], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """A text, its tokens and who said it."""
+
+    text: str
+    """Without secrets, in the form in which places of tokens are counted."""
+    tokens: Sequence[Token]
+    origin: Origin
+
+    @property
+    def words(self) -> list[str]:
+        return [token.text for token in self.tokens]
+
+
+def read(text: str, origin: Origin, world: World) -> Read:
+    """Read a text with the words that a space knows."""
+    plain = normalised(without_secrets(text))
+    return Read(text=plain, tokens=tokens(plain, world.knows), origin=origin)
+
+
+def claims(read: Read, world: World, *, is_common: Callable[[str], bool]) -> list[Claim]:
+    """What a text asserts."""
+    dimensions = {world.soas_by_id[dim] for dim in world.dimensions if dim in world.soas_by_id}
+    found = cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
+    return [
+        Claim(
+            concept=cue.subject,
+            parent=cue.parent,
+            dimension=cue.dimension,
+            is_isa=cue.is_isa,
+            confidence=cue.confidence,
+            pattern=cue.pattern,
+            origin=read.origin,
+        )
+        for cue in found
+        if all(map(may_be_vocabulary, (cue.subject, cue.parent, cue.dimension)))
+    ]
+
+
+def heard(
+    text: str, origin: Origin, world: World, *, is_common: Callable[[str], bool], claim_chars: int
+) -> Heard:
+    """A text as a recollection hears it, with what its first `claim_chars` characters assert."""
+    whole = read(text, origin, world)
+    head = whole if len(text) <= claim_chars else read(text[:claim_chars], origin, world)
+    said = claims(head, world, is_common=is_common) if claim_chars > 0 else []
+    return Heard(words=whole.words, origin=origin, claims=said)
+
+
+def countable(read: Read, world: World, *, terms: WorldSettings, is_common: IsCommon) -> dict[str, Token]:
+    """The words of a text that count, each once, with where it stands first."""
+    found: dict[str, Token] = {}
+    for token in content(read.tokens, min_chars=terms.token_min_chars):
+        if is_common(token.text, terms.common_word_zipf) or not may_be_vocabulary(token.text):
+            continue
+        row = world.row(token.text) if token.text in world.aliases else None
+        found.setdefault(row.token if row else token.text, token)
+    return found
+
+
+def sentence_at(read: Read, token: Token) -> str:
+    """The sentence in which a token stands, cut around it if it is long."""
+    start = max(
+        (each.start for each in read.tokens if each.sentence_start and each.start <= token.start), default=0
+    )
+    end = min(
+        (each.start for each in read.tokens if each.sentence_start and each.start > token.start),
+        default=len(read.text),
+    )
+    if end - start > LONGEST_SENTENCE:
+        start = max(start, token.start - LONGEST_SENTENCE // 2)
+    return read.text[start : min(end, start + LONGEST_SENTENCE)].strip()
