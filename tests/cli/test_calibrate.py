@@ -88,7 +88,7 @@ def test_people_read_old_and_new_and_the_curve(shell: Shell):
     assert "`--save`" in said.err
 
 
-@pytest.mark.requirement("X-77", "U-26")
+@pytest.mark.requirement("X-77")
 def test_without_pairs_it_says_what_to_give(shell: Shell):
     said = shell("calibrate")
     (shell.home / "bad.jsonl").write_text('{"a": "x", "b": "y", "label": "same"}\n{"a": 1}\n')

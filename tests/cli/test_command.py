@@ -25,7 +25,6 @@ def failing(error: BaseException):
     return deed
 
 
-@pytest.mark.requirement("U-23")
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -41,14 +40,12 @@ def test_each_way_of_failing_has_its_exit_code(error: BaseException, code: int):
     assert left_with(failing(error), Desk()) == code
 
 
-@pytest.mark.requirement("U-22")
 def test_an_error_is_two_lines_on_stderr_and_also_said_to_the_quiet(capsys: pytest.CaptureFixture[str]):
     left_with(failing(BadInput("No\x1b[2J such [red]thing", hint="Do that.")), Desk(quiet=True))
 
     assert capsys.readouterr() == ("", "No\\x1b[2J such [red]thing\nDo that.\n")
 
 
-@pytest.mark.requirement("U-22")
 def test_with_json_an_error_is_json_on_stderr(capsys: pytest.CaptureFixture[str]):
     left_with(failing(BadInput("No.", hint="Do that.", key="a")), Desk(as_json=True))
     out, err = capsys.readouterr()
@@ -57,7 +54,7 @@ def test_with_json_an_error_is_json_on_stderr(capsys: pytest.CaptureFixture[str]
     assert json.loads(err) == BadInput("No.", hint="Do that.", key="a").as_json()
 
 
-@pytest.mark.requirement("U-23", "X-95")
+@pytest.mark.requirement("X-95")
 def test_a_fault_ends_with_a_message_and_its_trace_in_the_log(capsys: pytest.CaptureFixture[str]):
     assert left_with(failing(ZeroDivisionError("boom")), Desk()) == 1
     out, err = capsys.readouterr()
@@ -89,7 +86,7 @@ def test_a_reader_who_has_seen_enough_ends_a_command_well(shell: Shell):
     assert (running.returncode, err) == (0, "")
 
 
-@pytest.mark.requirement("U-23", "X-105")
+@pytest.mark.requirement("X-105")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_command_that_is_stopped_closes_what_it_opened(number: signal.Signals, code: int, shell: Shell):
     shell("settings", "set", "jobs.max_waiting", "700")

@@ -13,7 +13,7 @@ from festinger.errors import BadInput
 class Terminal(io.StringIO):
     """A stream that says it is a terminal."""
 
-    encoding = "utf-8"  # type: ignore[assignment]
+    encoding = "utf-8"
 
     def isatty(self) -> bool:
         return True
@@ -33,7 +33,6 @@ def show(desk: Desk) -> None:
     desk.show([], table=desk.table(("key", "meaning"), [("[bold]a", "word " * 40)]))
 
 
-@pytest.mark.requirement("U-22")
 def test_on_a_terminal_a_table_keeps_to_its_width_and_loses_nothing(monkeypatch: pytest.MonkeyPatch):
     screen = terminal(monkeypatch)
     show(Desk(color=False))
@@ -44,7 +43,6 @@ def test_on_a_terminal_a_table_keeps_to_its_width_and_loses_nothing(monkeypatch:
     assert "[bold]a" in lines[1]
 
 
-@pytest.mark.requirement("U-22")
 def test_a_terminal_gets_colours_unless_somebody_objects(monkeypatch: pytest.MonkeyPatch):
     screen = terminal(monkeypatch)
     show(Desk())
@@ -67,7 +65,6 @@ def test_a_stream_that_cannot_show_a_sign_gets_its_number(monkeypatch: pytest.Mo
     assert raw.getvalue() == b"na\\xefve \\u2026 \\ud83d\n"
 
 
-@pytest.mark.requirement("U-25")
 def test_without_a_terminal_nothing_is_destroyed_unless_yes_was_said(shell: Shell):
     shell("spaces", "create", "team")
     refused = shell("spaces", "delete", "team")
@@ -79,7 +76,6 @@ def test_without_a_terminal_nothing_is_destroyed_unless_yes_was_said(shell: Shel
     assert "team" not in shell("spaces").out
 
 
-@pytest.mark.requirement("U-25")
 @pytest.mark.parametrize(("typed", "code", "left"), [("team", 0, False), ("yes", 2, True), ("", 2, True)])
 def test_a_person_types_the_name_of_what_is_to_go(typed: str, code: int, left: bool, shell: Shell):
     shell("spaces", "create", "team")

@@ -10,7 +10,6 @@ from festinger.cli.main import FAMILIES
 PATHS = [command.path for command in commands()]
 
 
-@pytest.mark.requirement("U-20")
 @pytest.mark.parametrize("path", PATHS)
 def test_the_help_of_a_command_has_an_example_and_fits_eighty_columns(path: str, bare_shell: Shell):
     said = bare_shell(*path.split(), "--help")
@@ -36,7 +35,6 @@ def test_what_the_help_says_of_a_command_is_not_cut_short(group: str, bare_shell
     assert "..." not in listed
 
 
-@pytest.mark.requirement("U-23")
 @pytest.mark.parametrize(("typed", "meant"), [("stauts", "status"), ("serv", "serve"), ("bakup", "backup")])
 def test_an_unknown_command_is_wrong_usage_and_the_nearest_is_named(
     typed: str, meant: str, bare_shell: Shell
@@ -48,7 +46,6 @@ def test_an_unknown_command_is_wrong_usage_and_the_nearest_is_named(
     assert said.out == ""
 
 
-@pytest.mark.requirement("U-26")
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
 def test_the_shell_completes_commands(name: str, bare_shell: Shell):
     words = {"COMP_WORDS": "festinger sta", "COMP_CWORD": "1", "_TYPER_COMPLETE_ARGS": "festinger sta"}

@@ -81,7 +81,7 @@ COMMANDS: dict[str, Prepare] = {
 of their own; `serve` and `worker` stay."""
 
 
-@pytest.mark.requirement("U-20", "U-22", "U-26", "X-95")
+@pytest.mark.requirement("X-95")
 @pytest.mark.parametrize("path", COMMANDS)
 def test_a_command_answers_with_one_json_document_and_nothing_else(path: str, shell: Shell):
     said = shell(*COMMANDS[path](shell), "--json", "--quiet")
@@ -91,7 +91,6 @@ def test_a_command_answers_with_one_json_document_and_nothing_else(path: str, sh
     assert said.err == ""
 
 
-@pytest.mark.requirement("U-22", "U-26")
 @pytest.mark.parametrize(
     ("path", "says"),
     [
@@ -108,7 +107,6 @@ def test_an_empty_list_says_what_to_do_next(path: str, says: str, shell: Shell):
     assert says in said.out
 
 
-@pytest.mark.requirement("U-22")
 @pytest.mark.parametrize("path", ["settings", "spaces", "status", "jobs schedule"])
 def test_a_table_that_is_piped_has_one_line_a_row_and_neither_frames_nor_colours(path: str, shell: Shell):
     said = shell(*path.split())
@@ -128,7 +126,6 @@ def test_quiet_leaves_the_result_and_takes_the_messages(shell: Shell):
     assert said.err == ""
 
 
-@pytest.mark.requirement("U-26")
 def test_a_space_that_is_not_there_is_not_found_by_any_command_that_takes_one(shell: Shell):
     for path in ("settings", "status", "events", "models", "keys make x", "settings get proxy.upstream"):
         said: Said = shell(*path.split(), "--space", "nowhere")
@@ -150,7 +147,6 @@ CORPUS = (
 )
 
 
-@pytest.mark.requirement("U-22")
 def test_text_of_others_is_shown_as_text_by_every_command_that_shows_it(shell: Shell):
     for text in CORPUS:
         shell("keys", "make", text)

@@ -1,7 +1,6 @@
 import json
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import MONDAY
@@ -29,7 +28,6 @@ def test_a_harmless_text_stays_as_it_is(text: str):
     assert plain(text) == one_line(text) == text
 
 
-@pytest.mark.requirement("U-22")
 @given(ANYTHING.filter(lambda text: text.isprintable() or text.encode("utf-8", "ignore").decode() == text))
 def test_json_says_the_same_and_does_not_speak_either(text: str):
     said = as_json({"text": text})

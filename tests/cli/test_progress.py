@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from festinger.cli.progress import line, lines
 
 
-@pytest.mark.requirement("U-24", "X-57")
+@pytest.mark.requirement("X-57")
 def test_a_long_deed_says_a_line_every_ten_seconds():
     said: list[str] = []
     now = 0.0

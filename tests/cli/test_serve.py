@@ -70,7 +70,7 @@ def test_without_a_store_requests_pass_and_it_says_so(person, bare_shell: Shell)
     assert code == 0
 
 
-@pytest.mark.requirement("X-106", "U-23")
+@pytest.mark.requirement("X-106")
 @pytest.mark.parametrize("path", ["status", "settings", "jobs", "doctor", "worker", "backup x.dump"])
 def test_every_other_command_ends_without_a_store(path: str, person):
     said = Shell(home=person, database=NOWHERE)(*path.split())
@@ -79,7 +79,7 @@ def test_every_other_command_ends_without_a_store(path: str, person):
     assert said.err if path != "doctor" else "FAIL  store" in said.out
 
 
-@pytest.mark.requirement("X-106", "P-01", "U-74")
+@pytest.mark.requirement("X-106", "P-01")
 def test_a_taken_port_is_named_with_the_way_out(shell: Shell):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -33,7 +33,6 @@ def test_a_secret_is_shown_as_set_by_every_command_that_meets_it(shell: Shell):
     assert said[2].out == "set (…1234)\n"
 
 
-@pytest.mark.requirement("U-23")
 def test_a_value_that_is_not_allowed_is_wrong_usage_and_changes_nothing(shell: Shell):
     said = shell("settings", "set", "server.port", "http")
 

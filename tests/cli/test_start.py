@@ -14,7 +14,7 @@ def two_lines(err: str) -> tuple[str, str]:
     return message, hint
 
 
-@pytest.mark.requirement("X-106", "U-23")
+@pytest.mark.requirement("X-106")
 def test_a_settings_file_that_is_half_written_is_named_with_its_line(shell: Shell):
     (shell.home / "festinger.yaml").write_text("server:\n  port: 80\n  host: [\n")
     said = shell("status")
@@ -67,12 +67,12 @@ def test_a_home_that_cannot_be_written_is_named_and_nothing_is_left_running(pers
     assert blocked.read_text() == "a file where the home should be"
 
 
-@pytest.mark.requirement("X-106", "U-23")
+@pytest.mark.requirement("X-106")
 def test_a_server_of_the_wrong_version_is_refused_with_what_would_fit(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ):
     async def old(_connection: object) -> Versions:
-        return Versions(postgres=140_012, vector="0.8.0")
+        return Versions(postgres=140_012, installed="0.8.0", available="0.8.0")
 
     monkeypatch.setattr("festinger.store.fitness.versions", old)
     said = shell("status")

@@ -1,0 +1,31 @@
+from tests.cli.shell import Shell
+
+
+def test_the_doctor_names_every_check_and_what_to_do(shell: Shell):
+    said = shell(
+        "doctor", "--json", FESTINGER_EMBEDDING__MODEL="none:", FESTINGER_PROXY__UPSTREAM="http://127.0.0.1:1"
+    )
+    people = shell(
+        "doctor", FESTINGER_EMBEDDING__MODEL="none:", FESTINGER_PROXY__UPSTREAM="http://127.0.0.1:1"
+    )
+    found = {check["name"]: check for check in said.json["checks"]}
+    wanting = [check for check in said.json["checks"] if check["severity"] != "ok"]
+
+    assert len(found) == len(said.json["checks"])
+    assert "settings" in found
+    assert any("upstream" in name for name in found)
+    assert wanting
+    assert all(check["remedy"] for check in wanting)
+    assert all(f"-> {check['remedy']}" in people.out for check in wanting)
+    assert (said.code == 5) is (said.json["worst"] == "fail")
+
+
+def test_the_doctor_fails_when_others_can_read_the_key(shell: Shell):
+    shell("status")
+    home = shell.home / "festinger"
+    home.mkdir()
+    home.chmod(0o755)
+    said = shell("doctor")
+
+    assert said.code == 5
+    assert f"-> chmod go-rwx {home}" in said.out
