@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -64,7 +65,7 @@ async def test_a_fault_of_ours_is_answered_in_its_shape_and_goes_on_to_the_edge(
     async def send(message: dict[str, object]) -> None:
         answered.append(message)
 
-    scope = {
+    scope: dict[str, Any] = {
         "type": "http", "method": "GET", "path": "/admin/healthz", "raw_path": b"/admin/healthz",
         "query_string": b"", "headers": [], "client": None, "server": None, "scheme": "http",
     }  # fmt: skip

@@ -7,18 +7,19 @@ rooms behind it are then not asked. Models are asked only when somebody wants to
 import shutil
 import stat
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 from festinger.app.wiring import App
 from festinger.embedding.health import check_embedder, check_reranker
-from festinger.errors import FestingerError
+from festinger.errors import FestingerError, StoreDown
 from festinger.events.health import check_events
 from festinger.ids import MAIN_SPACE
 from festinger.jobs.health import check_jobs
 from festinger.llm.call import Caller
 from festinger.llm.health import check_models
 from festinger.llm.port import Model, Purpose
-from festinger.seeing.checks import Check, fail, ok, warn
+from festinger.seeing.checks import Check, Severity, fail, ok, warn, worst
 from festinger.settings.live import LiveSettings
 from festinger.store.health import check_store
 from festinger.store.listening import check_listening
@@ -33,10 +34,8 @@ async def examine(app: App, *, ask_models: bool = False) -> list[Check]:
     checks = [
         *check_settings(app.settings),
         *check_files(app.settings, app.home),
-        *await check_store(app.store, app.settings.now.store, home=app.home, now=now),
+        *await _check_stored(app, now),
         check_listening(app.listener),
-        *await check_jobs(app.jobs.desk),
-        *await check_events(app.store, now=now),
     ]
     if app.embedder is not None:
         checks += await check_embedder(app.embedder, at=now)
@@ -44,6 +43,17 @@ async def examine(app: App, *, ask_models: bool = False) -> list[Check]:
     if ask_models:
         checks += await check_models(await _models(app), app.tools.stopwatch)
     return checks
+
+
+async def _check_stored(app: App, now: datetime) -> list[Check]:
+    """The store and what lies in it. A database that goes away meanwhile is what is told then."""
+    store = await check_store(app.store, app.settings.now.store, home=app.home, now=now)
+    if worst(store) is Severity.FAIL:
+        return store
+    try:
+        return [*store, *await check_jobs(app.jobs.desk), *await check_events(app.store, now=now)]
+    except StoreDown as error:
+        return [fail("store.server", error.message, error.hint)]
 
 
 def without_store(settings: LiveSettings, home: Path, problem: FestingerError | None) -> list[Check]:

@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from festinger.app.wiring import App
+from festinger.errors import ProviderRefused
 from festinger.ids import SpaceId
 from festinger.llm.call import Caller
 from festinger.llm.choose import provider_named
@@ -40,10 +41,13 @@ async def drop_model(app: App, model: UUID, *, space: SpaceId) -> None:
 
 
 async def try_model(app: App, model: UUID, *, space: SpaceId) -> Probe:
-    """Make one tiny call to it: its latency, or the error."""
-    wanted = await model_endpoint(app.store, model, space=space, vault=app.vault)
+    """Make one tiny call to it: its latency, or the error, also if it cannot even be asked."""
     settings = app.settings.for_space(space).llm
-    asked = app.switchboard.at(wanted, Purpose.CHAT, caller=Caller(space=space), settings=settings)
+    try:
+        wanted = await model_endpoint(app.store, model, space=space, vault=app.vault)
+        asked = app.switchboard.at(wanted, Purpose.CHAT, caller=Caller(space=space), settings=settings)
+    except ProviderRefused as error:
+        return Probe(model=str(model), latency_ms=None, error=error)
     return await probe(asked, app.tools.stopwatch)
 
 

@@ -8,6 +8,7 @@ refused. Edits of the settings file are told as events too, once, although every
 from datetime import timedelta
 
 from festinger.app.wiring import App
+from festinger.events.shape import MAX_TEXT
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
 from festinger.settings.keys import find, shown
 from festinger.settings.live import Problem
@@ -98,7 +99,7 @@ async def _tell_refusal(app: App, problem: Problem) -> None:
             REFUSED,
             space=MAIN_SPACE,
             subject="settings",
-            payload={"source": problem.source.value, "error": problem.message[:200]},
+            payload={"source": problem.source.value, "error": _short(problem.message)},
             within=SAME_EDIT,
         )
 
@@ -109,4 +110,9 @@ async def _tell(app: App, transaction: Transaction, payload: dict[str, str]) -> 
 
 
 def _payload(*, key: str, old: str, new: str, source: Kind, by: str) -> dict[str, str]:
-    return {"key": key, "old": old, "new": new, "source": source.value, "by": by}
+    return {"key": key, "old": _short(old), "new": _short(new), "source": source.value, "by": _short(by)}
+
+
+def _short(text: str) -> str:
+    """A text as an event may hold it; the whole value stands in its source."""
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"

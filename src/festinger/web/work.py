@@ -5,12 +5,15 @@ from dataclasses import asdict
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
-from festinger.errors import BadInput
+from festinger.errors import BadInput, NotFound
 from festinger.jobs.deadletters import State, drop, find_job, list_jobs, retry
 from festinger.jobs.schedule import scheduled
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.route import Call, Route, answer
+
+LARGEST = 2**63 - 1
+"""No job has a number beyond what the database can hold."""
 
 
 class Drop(BaseModel):
@@ -62,7 +65,10 @@ async def cancel(call: Call) -> Response:
 
 
 def _number(call: Call) -> int:
-    return int(call.request.path_params["job"])
+    number = int(call.request.path_params["job"])
+    if number > LARGEST:
+        raise NotFound(f"There is no job {number}.")
+    return number
 
 
 ROUTES = (
