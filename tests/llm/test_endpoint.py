@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from festinger.errors import BadInput, ProviderRefused
-from festinger.llm.endpoint import OWN_ADDRESS, ProviderName, endpoint, is_loopback, permit
+from festinger.llm.endpoint import OWN_ADDRESS, ProviderName, endpoint, permit
+from festinger.text.loopback import stays_here
 
 
 @pytest.mark.requirement("X-86")
@@ -20,7 +21,7 @@ from festinger.llm.endpoint import OWN_ADDRESS, ProviderName, endpoint, is_loopb
     ],
 )
 def test_addresses_of_this_machine(address: str) -> None:
-    assert is_loopback(address)
+    assert stays_here(address)
     assert permit(endpoint(ProviderName.OPENAI, "m", address=address), offline=True)
 
 
@@ -66,7 +67,7 @@ def test_an_ip_is_on_this_machine_exactly_if_it_is_loopback(ip: object) -> None:
     host = f"[{ip}]" if ":" in str(ip) else str(ip)
     mapped = getattr(ip, "ipv4_mapped", None)
 
-    assert is_loopback(f"http://{host}:1") is (mapped.is_loopback if mapped else ip.is_loopback)  # type: ignore[attr-defined]
+    assert stays_here(f"http://{host}:1") is (mapped.is_loopback if mapped else ip.is_loopback)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 from festinger.embedding.embedder import Supplies
-from festinger.embedding.reach import is_loopback
 from festinger.errors import BadSetting, ProviderDown, ProviderRefused
+from festinger.text.loopback import stays_here
 
 WANTED = (
     "model.onnx",
@@ -54,7 +54,7 @@ def fetched_folder(model: str, supplies: Supplies) -> Path:
 
 
 def _must_not_ask(supplies: Supplies) -> bool:
-    return supplies.offline and not is_loopback(supplies.base_url or "")
+    return supplies.offline and not stays_here(supplies.base_url or "")
 
 
 def _not_here(model: str, supplies: Supplies) -> ProviderDown | ProviderRefused:

@@ -4,28 +4,17 @@ A provider on this machine always may. One beyond it is used only because a pers
 never when offline.
 """
 
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from festinger.errors import BadSetting, ProviderRefused
-
-
-def is_loopback(url: str) -> bool:
-    """Whether `url` stays on this machine. A name counts only if it is `localhost`: others may resolve anywhere."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+from festinger.text.loopback import stays_here
 
 
 def allowed(url: str, *, offline: bool) -> str:
     """`url`, if it may be spoken to."""
     if urlsplit(url).scheme not in ("http", "https"):
         raise BadSetting(f"`{url}` is not an http address.", hint="Write it like `http://127.0.0.1:11434`.")
-    if offline and not is_loopback(url):
+    if offline and not stays_here(url):
         raise ProviderRefused(
             f"`{urlsplit(url).hostname}` is beyond this machine, and Festinger is offline.",
             hint="Unset `FESTINGER_OFFLINE`, or choose a provider on this machine.",

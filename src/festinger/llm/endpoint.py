@@ -5,7 +5,6 @@ the table of models, never from the environment: nothing leaves this machine tha
 `offline` on, only this machine is asked. Where an endpoint comes from is `choose`'s matter.
 """
 
-import ipaddress
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from festinger.errors import BadInput, ProviderRefused
+from festinger.text.loopback import stays_here
 
 
 class ProviderName(StrEnum):
@@ -54,7 +54,7 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        return self.provider is ProviderName.SCRIPTED or is_loopback(self.address)
+        return self.provider is ProviderName.SCRIPTED or stays_here(self.address)
 
 
 def endpoint(
@@ -87,20 +87,6 @@ def checked_address(address: str) -> str:
             hint="Give the key as the API key, not in the address.",
         )
     return address.strip().rstrip("/")
-
-
-def is_loopback(address: str) -> bool:
-    """Whether this address is surely on this machine. What only resolves to it is not sure."""
-    host = urlsplit(address).hostname or ""
-    if host == "localhost":
-        return True
-    try:
-        ip = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped:
-        return ip.ipv4_mapped.is_loopback
-    return ip.is_loopback
 
 
 def permit(wanted: Endpoint, *, offline: bool) -> Endpoint:
