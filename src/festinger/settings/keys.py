@@ -107,7 +107,7 @@ def shown(key: Key, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return ", ".join(value)
+        return ", ".join(map(str, value))
     return str(value)
 
 

@@ -221,7 +221,7 @@ class StreamLoopSettings(Section):
     shape_cut_lines: int = key(20, "Lines that these repeats fill at least.", ge=2, le=10_000)
     shape_cut_chars: int = key(400, "Characters that these repeats fill at least.", ge=20, le=100_000)
     ngram_share: float = key(0.6, "Share of word sequences seen three times that is noticed.", gt=0, le=1)
-    dense_ratio: float = key(0.28, "Compressed share of the latest text below which it is noticed.", ge=0, le=1)
+    dense_ratio: float = key(0.24, "Compressed share of the latest text below which it is noticed.", ge=0, le=1)
     blank_notice: int = key(128, "Blank characters in a row that are noticed.", ge=20, le=100_000)
     blank_cut: int = key(400, "Blank characters in a row that end the reply.", ge=20, le=100_000)
 

@@ -1,0 +1,62 @@
+"""Which messages of a looping history are left out?
+
+Of the repeated rounds the first and the latest stay. A message goes only with its whole round: a call with all of
+its results and what the framework said in between, so roles go on alternating and no result loses its call. What
+a person or the system said always stays. The same history is always pruned in the same way.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from festinger.proxy.loops.message import Message, Role
+from festinger.proxy.loops.steps import Item
+from festinger.proxy.loops.turns import Repeat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruning:
+    """What to leave out of a history, by places."""
+
+    left_out: tuple[int, ...]
+    after: int
+    """The message to whose end the line is added."""
+    line: str
+
+
+def pruning(
+    history: Sequence[Message], items: Sequence[Item], repeat: Repeat, *, keep: int
+) -> Pruning | None:
+    """How to shorten this history, whose own steps are `items`; `None` where nothing can go."""
+    rounds = _rounds(items, repeat)
+    gone = rounds[1 : len(rounds) - (keep - 1)]
+    # Up to where the next round begins, so that a framework's words about a step go with it.
+    ends = [following[0].first for following in rounds[2 : 2 + len(gone)]]
+    places = [at for one, end in zip(gone, ends, strict=True) for at in range(one[0].first, end)]
+    if not places or not all(_may_go(history[at]) for at in places) or not _is_apart(rounds):
+        return None
+    line = f"[{len(gone)} repeated rounds of {len(repeat.block)} steps were left out here.]"
+    return Pruning(left_out=tuple(places), after=places[0] - 1, line=line)
+
+
+def _rounds(items: Sequence[Item], repeat: Repeat) -> list[Sequence[Item]]:
+    """The repeated rounds that this history holds, oldest first."""
+    size = len(repeat.block)
+    count = min(repeat.count, len(items) // size)
+    start = len(items) - count * size
+    return [items[at : at + size] for at in range(start, len(items), size)]
+
+
+def _is_apart(rounds: Sequence[Sequence[Item]]) -> bool:
+    """Whether no two rounds share a message, as calls made in one turn would."""
+    spans = list(_spans(rounds))
+    return all(before < after for (_, before), (after, _) in pairwise(spans))
+
+
+def _spans(rounds: Sequence[Sequence[Item]]) -> Iterator[tuple[int, int]]:
+    for one in rounds:
+        yield min(item.first for item in one), max(item.last for item in one)
+
+
+def _may_go(message: Message) -> bool:
+    return not message.by_person and message.role is not Role.SYSTEM

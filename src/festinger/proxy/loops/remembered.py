@@ -1,0 +1,81 @@
+"""What must a session keep, so that a loop is seen although the agent has shortened its history?
+
+Agents compact long histories in the middle of a task, and with them the repeats that would show the loop. The last
+twenty steps are kept. A history that holds more steps than before speaks for itself; a shorter one goes on
+from what was kept. Retries and resent requests say nothing new and change nothing here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from festinger.proxy.loops.keys import digest
+from festinger.proxy.loops.message import Message
+from festinger.proxy.loops.steps import Answer, Item, last_person
+
+KEPT = 20
+RESENT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What the last counted request of a session had shown."""
+
+    person: bytes = b""
+    """The last real user message."""
+    count: int = 0
+    steps: tuple[Item, ...] = ()
+    length: int = 0
+    """Messages in its history."""
+
+
+NOTHING = Remembered()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """What is known of a request besides its history."""
+
+    length: int
+    retry: int = 0
+    """`x-stainless-retry-count`."""
+    is_side: bool = False
+    failed_before: float | None = None
+    """Seconds since an identical request got no answer: a server error, a time-out, a client that left."""
+
+
+def is_counted(arrival: Arrival, remembered: Remembered) -> bool:
+    """Whether this request shows a new state of the conversation."""
+    resent = arrival.failed_before is not None and arrival.failed_before <= RESENT_SECONDS
+    return not (arrival.retry or arrival.is_side or resent or arrival.length == remembered.length)
+
+
+def person_key(history: Sequence[Message]) -> bytes:
+    at = last_person(history)
+    return b"" if at is None else digest(history[at].text)
+
+
+def continued(remembered: Remembered, items: Sequence[Item], *, person: bytes) -> list[Item]:
+    """The steps of the task so far: those of this history, after what is remembered where it was shortened."""
+    overlap = _overlap(remembered.steps, items)
+    # A summary may stand where the person's words stood. It is the same task if steps that are known follow it.
+    if not remembered.steps or (person and person != remembered.person and not overlap):
+        return list(items)
+    if len(items) > remembered.count:
+        return list(items)
+    return [*remembered.steps, *items[overlap:]]
+
+
+def _overlap(kept: Sequence[Item], items: Sequence[Item]) -> int:
+    """How many of these steps are already kept; a counted request always brings at least one that is not."""
+    known, here = [_key(item) for item in kept], [_key(item) for item in items]
+    most = min(len(known), len(here) - 1)
+    return next((size for size in range(most, 0, -1) if known[-size:] == here[:size]), 0)
+
+
+def _key(item: Item) -> object:
+    return item.key.exact if isinstance(item, Answer) else item.whole
+
+
+def remember(items: Sequence[Item], *, person: bytes, in_history: int, length: int) -> Remembered:
+    """What to keep after a counted request: all steps of the task, of which so many stood in its history."""
+    return Remembered(person=person, count=in_history, steps=tuple(items[-KEPT:]), length=length)

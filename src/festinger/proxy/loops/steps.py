@@ -1,0 +1,104 @@
+"""What has an agent done since a person last spoke?
+
+A history becomes a list of steps: a call with its result, or an answer without a call. Each call of a turn is a
+step of its own. Whatever stands before the last real user message is over and is not read.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from festinger.proxy.loops.keys import AnswerKey, Keys
+from festinger.proxy.loops.message import Call, Message, Role
+from festinger.proxy.loops.spoken import spoken_call
+
+SHOWN = 200
+"""Characters of arguments, results and answers that a notice may quote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A call that has its result."""
+
+    tool: str
+    call: bytes
+    result: bytes
+    is_error: bool
+    arguments: str
+    said: str
+    """How the result begins."""
+    first: int
+    last: int
+    """The messages of the call and of its result, by their places in the history."""
+
+    @property
+    def deed(self) -> tuple[str, bytes]:
+        return self.tool, self.call
+
+    @property
+    def whole(self) -> tuple[str, bytes, bytes]:
+        return self.tool, self.call, self.result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A reply that calls nothing."""
+
+    key: AnswerKey
+    opening: str
+    first: int
+    last: int
+
+
+Item = Step | Answer
+
+
+def last_person(history: Sequence[Message]) -> int | None:
+    """The place of the last real user message."""
+    return next((at for at in range(len(history) - 1, -1, -1) if history[at].by_person), None)
+
+
+def steps_of(history: Sequence[Message], keys: Keys) -> list[Item]:
+    """What was done after the last real user message, oldest first."""
+    start = last_person(history)
+    return list(_items(history, -1 if start is None else start, keys))
+
+
+def _items(history: Sequence[Message], start: int, keys: Keys) -> Iterator[Item]:
+    waiting: list[tuple[Call, int]] = []
+    for at in range(start + 1, len(history)):
+        message = history[at]
+        if message.role is Role.ASSISTANT:
+            calls = message.calls or _spoken(message.text)
+            waiting = [(call, at) for call in calls]
+            if not calls and message.text:
+                yield _answer(message.text, at, keys)
+        elif message.role is not Role.SYSTEM and waiting:
+            call, made = waiting.pop(_place(waiting, message.answers))
+            yield _step(call, message, keys, first=made, last=at)
+
+
+def _spoken(text: str) -> tuple[Call, ...]:
+    call = spoken_call(text)
+    return () if call is None else (call,)
+
+
+def _place(waiting: Sequence[tuple[Call, int]], answers: str) -> int:
+    """Which call a result belongs to; where no id says it, results come in the order of the calls."""
+    return next((place for place, (call, _) in enumerate(waiting) if answers and call.id == answers), 0)
+
+
+def _step(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> Step:
+    return Step(
+        tool=call.name,
+        call=keys.arguments(call.arguments),
+        result=keys.result(result.text),
+        is_error=result.is_error,
+        arguments=call.arguments[:SHOWN],
+        said=result.text[:SHOWN],
+        first=first,
+        last=last,
+    )
+
+
+def _answer(text: str, at: int, keys: Keys) -> Answer:
+    return Answer(key=keys.answer(text), opening=text[:SHOWN], first=at, last=at)
