@@ -295,7 +295,7 @@ where space_id = %(space)s and id = %(id)s;
 
 -- name: note_attempt
 -- Notes that a run could not decide a conflict, and why.
-update resolution_queue set attempts = attempts + 1, reason = %(reason)s
+update resolution_queue set attempts = attempts + %(tries)s, reason = %(reason)s
 where space_id = %(space)s and id = %(id)s and status = 'pending';
 
 -- name: put_alias
@@ -491,3 +491,22 @@ select session_id, collisions, since from held_session where space_id = %(space)
 -- name: release_session
 -- Lets a session through again.
 delete from held_session where space_id = %(space)s and session_id = %(session)s returning session_id;
+
+-- name: due_conflicts
+-- The conflicts of edges that a run looks at, most urgent first.
+select q.*, c.token as concept, d.token as dimension, e.token as existing_parent, i.token as incoming_parent
+from resolution_queue q
+left join soas c on c.space_id = q.space_id and c.id = q.concept_id
+left join soas d on d.space_id = q.space_id and d.id = q.dim_id
+left join soas e on e.space_id = q.space_id and e.id = q.existing_parent_id
+left join soas i on i.space_id = q.space_id and i.id = q.incoming_parent_id
+where q.space_id = %(space)s and q.status = 'pending' and q.about = 'edge'
+order by q.priority desc, q.created_at, q.id
+limit %(limit)s;
+
+-- name: sentences_of_messages
+-- The sentences that came with some messages, and the last ones of a concept.
+select text, origin, at from soas_sentence
+where space_id = %(space)s and concept_id = %(concept)s
+order by message_id = any(%(messages)s) desc, id desc
+limit %(limit)s;

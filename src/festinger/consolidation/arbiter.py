@@ -1,0 +1,133 @@
+"""What does a model say to a conflict that no rule decides, and is that enough?
+
+The model sees both statements with who said them and when, as quoted data, and may say that it is undecided. Its
+answer is carried out only if it is allowed for this collision and sure enough, and never against a person's word by
+one that no person gave. Carrying it out is the world's matter.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from festinger.clock import iso
+from festinger.llm.port import Message, Model, Shape
+from festinger.llm.prompts import prompt_of
+from festinger.world.case import Case
+from festinger.world.collision import Collision
+from festinger.world.decisions import ALLOWED, Decision, Judge, Verdict
+
+UNDECIDED = "undecided"
+SURE_ENOUGH_TO_UPDATE = 0.8
+SURE_ENOUGH = 0.6
+UNSAID = 0.8
+"""What a missing confidence counts as."""
+
+MEANINGS = {
+    Decision.DECOMPOSE: "both are true in different senses; give each a dimension of its own.",
+    Decision.UPDATE: "the incoming one takes the place of the one that stands.",
+    Decision.SAME: "both parents are two names of one thing.",
+    Decision.DISMISS: "the incoming one is wrong or says nothing new; what stands stays.",
+    Decision.RECLASSIFY: "the incoming one is true, but belongs to another dimension.",
+}
+TAKE_OUT = "the one that stands (in a circle: the older one that closes it) is taken out."
+
+
+class Answered(Shape):
+    """What the model decides."""
+
+    decision: Literal["decompose", "update", "same", "dismiss", "reclassify", "undecided"]
+    existing_dimension: str | None = Field(default=None, max_length=64)
+    new_dimension: str | None = Field(default=None, max_length=64)
+    dimension: str | None = Field(default=None, max_length=64)
+    confidence: float | None = Field(default=None, ge=0, le=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """A verdict that may be carried out, or why there is none."""
+
+    verdict: Verdict | None
+    reason: str
+    cost_usd: Decimal | None
+
+
+async def opinion(model: Model, case: Case, *, run: UUID | None) -> Opinion:
+    """Ask a model about a conflict."""
+    answer = await model.answer([question(case)], Answered)
+    verdict = Verdict(
+        decision=answer.value.decision,
+        judge=Judge.MODEL,
+        by=answer.model,
+        existing_dimension=answer.value.existing_dimension,
+        new_dimension=answer.value.new_dimension,
+        dimension=answer.value.dimension,
+        reasoning=answer.value.reasoning,
+        confidence=answer.value.confidence,
+        model=answer.model,
+        prompt_hash=answer.prompt_hash,
+        run=run,
+        against=case.existing.parent_id if case.existing else None,
+    )
+    objection = against(case, verdict)
+    return Opinion(
+        verdict=None if objection else verdict, reason=objection or "decided", cost_usd=answer.cost_usd
+    )
+
+
+def against(case: Case, verdict: Verdict) -> str | None:
+    """Why a verdict must not be carried out; none if it may."""
+    item = case.conflict
+    if verdict.decision == UNDECIDED:
+        return "the model is undecided"
+    if verdict.decision not in ALLOWED[Collision(item.collision_type)]:
+        return f"`{verdict.decision}` is not allowed for `{item.collision_type}`"
+    confidence = UNSAID if verdict.confidence is None else verdict.confidence
+    needed = SURE_ENOUGH_TO_UPDATE if verdict.decision == Decision.UPDATE else SURE_ENOUGH
+    if confidence < needed:
+        return f"the model is not sure enough ({confidence:g} of {needed:g})"
+    is_against_person = case.existing is not None and case.existing.person_stated and not item.is_persons
+    if verdict.decision == Decision.UPDATE and is_against_person:
+        return "a person stated what stands, and no person the other"
+    return None
+
+
+def question(case: Case) -> Message:
+    """What the model is asked."""
+    item = case.conflict
+    return prompt_of("festinger.consolidation", "resolve").message(
+        collision=item.collision_type,
+        concept=item.concept or "",
+        dimension=item.dimension or "",
+        existing=_statement(item.existing_parent, item.existing_is_isa, case.existing_causes),
+        incoming=_statement(item.incoming_parent, item.incoming_is_isa, case.incoming_causes),
+        sentences=_sentences(case.sentences),
+        dimensions=", ".join(case.dimensions),
+        allowed="\n".join(_allowed(Collision(item.collision_type))),
+    )
+
+
+def _allowed(kind: Collision) -> Sequence[str]:
+    takes_out = kind in (Collision.CYCLE, Collision.RETRACTION)
+    return [
+        f"- {decision}: {TAKE_OUT if takes_out and decision is Decision.UPDATE else MEANINGS[decision]}"
+        for decision in ALLOWED[kind]
+    ]
+
+
+def _statement(parent: str | None, is_isa: bool | None, causes: Sequence[Mapping[str, Any]]) -> str:
+    if parent is None:
+        return "none"
+    said = [
+        f"said by {cause['origin']} (agent {cause['agent']}, session {cause['session_id']}) on {iso(cause['at'])}"
+        for cause in causes
+    ]
+    return "\n".join([f"{'KIND' if is_isa else 'PART'}: {parent}", *said])
+
+
+def _sentences(found: Sequence[Mapping[str, Any]]) -> str:
+    quoted = [f"[{each['origin']}, {each['at'].date().isoformat()}] {each['text']}" for each in found]
+    return "\n".join(quoted) or "none kept"

@@ -1,0 +1,220 @@
+"""How does a run resolve the conflicts of a space?
+
+Item by item: rules first, then the model if there is one, else it waits for a person. Each decision is a transaction
+of its own, so a run that is killed leaves every item decided or pending; an item that fails does not stop the
+others. A dry run decides and changes nothing. When runs happen, and one at a time a space, is arranged at wiring.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from uuid import UUID
+
+import structlog
+
+from festinger.consolidation.arbiter import opinion
+from festinger.consolidation.rules import ruling
+from festinger.errors import AlreadyRunning, BadDecision, FestingerError, NoSuchRun, Stale
+from festinger.ids import SpaceId
+from festinger.llm.port import Model
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.world.case import Case, case_of, due, note_attempt
+from festinger.world.conflicts import Conflict, count_pending
+from festinger.world.decisions import Decision, Judge, Verdict, decide
+from festinger.world.desk import Desk
+
+log = structlog.get_logger(room="consolidation")
+
+Q = queries_of("festinger.consolidation")
+
+MOST_ATTEMPTS = 3
+NO_MODEL = "no rule fits, and no model is configured"
+TRIED_ENOUGH = "no rule fits, and models have tried often enough"
+
+ModelFor = Callable[[SpaceId], Awaitable[Model | None]]
+"""The model that resolves the conflicts of a space, if there is one."""
+
+
+class Fate(StrEnum):
+    RESOLVED = "resolved"
+    DISMISSED = "dismissed"
+    WAITING = "waiting"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolutionRun:
+    id: UUID
+    state: str
+    dry_run: bool
+    pending: int
+    seen: int
+    resolved: int
+    dismissed: int
+    waiting: int
+    failed: int
+    left_over: int
+    cost_usd: Decimal | None
+    started_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    seen: int
+    resolved: int
+    dismissed: int
+    waiting: int
+    failed: int
+    left_over: int
+    cost_usd: Decimal | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Bill:
+    """What the model calls of a run cost; unknown as soon as one of them is."""
+
+    total: Decimal | None = Decimal(0)
+
+    def add(self, cost: Decimal | None) -> None:
+        self.total = None if self.total is None or cost is None else self.total + cost
+
+
+async def begin_run(desk: Desk, transaction: Transaction, space: SpaceId, *, dry_run: bool = False) -> UUID:
+    """Make a run, to be done by a job; one that is under way is `AlreadyRunning`."""
+    made = await transaction.maybe(
+        Q["begin_resolution"],
+        space=space,
+        id=desk.new_id(),
+        dry_run=dry_run,
+        pending=await count_pending(desk, space),
+        now=desk.clock(),
+    )
+    if made is None:
+        row = await transaction.maybe(Q["run_under_way"], space=space)
+        raise AlreadyRunning("Conflicts are being resolved already.", run_id=str(row["id"]) if row else None)
+    run: UUID = made["id"]
+    return run
+
+
+async def find_run(desk: Desk, space: SpaceId, run: UUID) -> ResolutionRun:
+    row = await desk.store.maybe(Q["resolution_run"], space=space, id=run)
+    if row is None:
+        raise NoSuchRun(f"There is no run `{run}`.")
+    return ResolutionRun(**row)
+
+
+async def last_run(desk: Desk, space: SpaceId) -> ResolutionRun | None:
+    row = await desk.store.maybe(Q["last_resolution"], space=space)
+    return ResolutionRun(**row) if row else None
+
+
+async def resolve(desk: Desk, space: SpaceId, run: UUID, *, model_for: ModelFor) -> Tally | None:
+    """Do a run; nothing if it is done."""
+    row = await desk.store.maybe(Q["mark_running"], space=space, id=run)
+    if row is None:
+        return None
+    limit = desk.terms(space).resolution_max_items
+    items = await due(desk, space, limit=limit + 1)
+    worker = _Worker(
+        desk=desk, space=space, run=run, dry_run=row["dry_run"], model=await model_for(space), bill=Bill()
+    )
+    fates = Counter([await worker.settle(item) for item in items[:limit]])
+    left = max(0, await count_pending(desk, space) - fates[Fate.WAITING] - fates[Fate.FAILED])
+    tally = Tally(
+        seen=sum(fates.values()),
+        resolved=fates[Fate.RESOLVED],
+        dismissed=fates[Fate.DISMISSED],
+        waiting=fates[Fate.WAITING],
+        failed=fates[Fate.FAILED],
+        left_over=left if len(items) > limit else 0,
+        cost_usd=worker.bill.total,
+    )
+    await _finish(desk, space, run, tally)
+    return tally
+
+
+async def _finish(desk: Desk, space: SpaceId, run: UUID, tally: Tally) -> None:
+    async with desk.store.transaction() as transaction:
+        await transaction.run(Q["finish_resolution"], space=space, id=run, now=desk.clock(), **asdict(tally))
+        told = {name: value for name, value in asdict(tally).items() if name not in ("left_over", "cost_usd")}
+        cost = None if tally.cost_usd is None else float(tally.cost_usd)
+        await desk.outbox.emit(
+            transaction,
+            "resolution_finished",
+            space=space,
+            subject=f"resolution:{run}",
+            payload={"run_id": str(run), "cost_usd": cost, **told},
+        )
+    log.info("conflicts resolved", space=space, run=str(run), **told)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Worker:
+    """One run in progress."""
+
+    desk: Desk
+    space: SpaceId
+    run: UUID
+    dry_run: bool
+    model: Model | None
+    bill: Bill
+
+    async def settle(self, item: Conflict) -> Fate:
+        """Decide one item. Whatever goes wrong with it is kept with it and goes no further."""
+        (result,) = await asyncio.gather(self._settle(item), return_exceptions=True)
+        if isinstance(result, Fate):
+            return result
+        if not isinstance(result, Exception):
+            raise result
+        name = result.name if isinstance(result, FestingerError) else type(result).__name__
+        log.warning("conflict not decided", conflict=str(item.id), error=name)
+        if not self.dry_run:
+            await note_attempt(self.desk, self.space, item.id, reason=f"error: {name}")
+        return Fate.FAILED
+
+    async def _settle(self, item: Conflict) -> Fate:
+        case = await case_of(self.desk, self.space, item)
+        verdict, reason = await self._verdict(case)
+        if verdict is None:
+            return await self._wait(item, reason)
+        fate = Fate.DISMISSED if verdict.decision == Decision.DISMISS else Fate.RESOLVED
+        if self.dry_run:
+            return fate
+        try:
+            await decide(self.desk, self.space, item.id, verdict)
+        except (BadDecision, Stale) as error:
+            return await self._wait(item, error.message)
+        return fate
+
+    async def _verdict(self, case: Case) -> tuple[Verdict | None, str]:
+        ruled = ruling(case)
+        if ruled is not None:
+            verdict = Verdict(
+                decision=ruled.decision,
+                judge=Judge.RULE,
+                by="rule",
+                dimension=ruled.dimension,
+                reasoning=ruled.why,
+                run=self.run,
+                against=case.existing.parent_id if case.existing else None,
+            )
+            return verdict, ruled.why
+        if self.model is None:
+            return None, NO_MODEL
+        if case.conflict.attempts >= MOST_ATTEMPTS:
+            return None, TRIED_ENOUGH
+        said = await opinion(self.model, case, run=self.run)
+        self.bill.add(said.cost_usd)
+        return said.verdict, said.reason
+
+    async def _wait(self, item: Conflict, reason: str) -> Fate:
+        if not self.dry_run:
+            is_try = reason not in (NO_MODEL, TRIED_ENOUGH)
+            await note_attempt(self.desk, self.space, item.id, reason=reason, is_try=is_try)
+        return Fate.WAITING
