@@ -6,6 +6,7 @@ table cannot hold it. Unknown keys are refused. Where values come from is `sourc
 """
 
 import re
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import available_timezones
@@ -14,7 +15,6 @@ from croniter import croniter
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 CRON_FIELDS = 5
-LEVELS = 4
 _CHANCE = re.compile(r"(?:^|[\s,])[rh]", re.IGNORECASE)
 
 
@@ -199,6 +199,28 @@ class UpstreamSettings(Section):
 
 LadderStep = Literal["nudge", "temperature", "prune", "breaker"]
 
+LEVELS = 4
+MOST_REPEATS = 1000
+LADDER_WORDS = "some of `nudge`, `temperature`, `prune`, `breaker`, each once"
+THRESHOLD_WORDS = f"four numbers from 2 to {MOST_REPEATS}, each above the one before"
+
+
+def _each_once(ladder: tuple[LadderStep, ...]) -> tuple[LadderStep, ...]:
+    if len(set(ladder)) != len(ladder):
+        raise ValueError(f"must be {LADDER_WORDS}")
+    return ladder
+
+
+def _rising(bars: tuple[int, ...]) -> tuple[int, ...]:
+    is_rising = all(low < high for low, high in pairwise((1, *bars)))
+    if len(bars) != LEVELS or not is_rising or bars[-1] > MOST_REPEATS:
+        raise ValueError(f"must be {THRESHOLD_WORDS}")
+    return bars
+
+
+Ladder = Annotated[tuple[LadderStep, ...], AfterValidator(_each_once)]
+Thresholds = Annotated[tuple[int, ...], AfterValidator(_rising)]
+
 
 class StreamLoopSettings(Section):
     """When a reply that is still streaming counts as a loop. Counts are repeats, sizes are characters."""
@@ -220,23 +242,25 @@ class StreamLoopSettings(Section):
     shape_cut: int = key(10, "Repeats of a block of lines of one shape that end the reply.", ge=2, le=1000)
     shape_cut_lines: int = key(20, "Lines that these repeats fill at least.", ge=2, le=10_000)
     shape_cut_chars: int = key(400, "Characters that these repeats fill at least.", ge=20, le=100_000)
-    ngram_share: float = key(0.6, "Share of word sequences seen three times that is noticed.", gt=0, le=1)
-    dense_ratio: float = key(0.24, "Compressed share of the latest text below which it is noticed.", ge=0, le=1)
+    ngram_share: float = key(0.6, "Share of word sequences seen three times that is noticed.", ge=0, le=1)
+    dense_ratio: float = key(
+        0.24, "Compressed share of the latest text below which it is noticed.", ge=0, le=1
+    )
     blank_notice: int = key(128, "Blank characters in a row that are noticed.", ge=20, le=100_000)
     blank_cut: int = key(400, "Blank characters in a row that end the reply.", ge=20, le=100_000)
 
 
 class LoopSettings(Section):
     enabled: bool = key(True, "Whether something is done about a loop; without, it is only told.")
-    ladder: tuple[LadderStep, ...] = key(
+    ladder: Ladder = key(
         ("nudge", "temperature", "prune", "breaker"),
         "What is done at each level; a level does what those below it do too.",
-        allowed="some of `nudge`, `temperature`, `prune`, `breaker`, each once",
+        allowed=LADDER_WORDS,
     )
-    thresholds: tuple[int, ...] = key(
+    thresholds: Thresholds = key(
         (3, 4, 5, 6),
         "Repeats that reach the levels one to four.",
-        allowed="four numbers above 1, each above the one before",
+        allowed=THRESHOLD_WORDS,
     )
     poll_tools: tuple[str, ...] = key(
         ("*wait*", "*status*", "*poll*", "*sleep*", "*output*"),
@@ -248,15 +272,6 @@ class LoopSettings(Section):
     keep_steps: int = key(2, "Repeated steps that pruning leaves: the first and the latest.", ge=2, le=100)
     collapse_cut_text: bool = key(True, "Whether the repeated end of a cut reply is sent only once later.")
     keep_zero_temperature: bool = key(False, "Whether a temperature of 0 that the client set stays.")
-
-    @model_validator(mode="after")
-    def _levels_in_order(self) -> Self:
-        if len(set(self.ladder)) != len(self.ladder):
-            raise ValueError("`proxy.loop.ladder` names a step twice")
-        rising = all(low < high for low, high in zip(self.thresholds, self.thresholds[1:], strict=False))
-        if len(self.thresholds) != LEVELS or self.thresholds[0] < 2 or not rising:
-            raise ValueError("`proxy.loop.thresholds` must be four numbers above 1, each above the one before")
-        return self
 
 
 class ProxySettings(Section):
