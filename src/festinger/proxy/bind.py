@@ -6,11 +6,11 @@ thing that is said, and nothing is left running.
 """
 
 import errno
-import ipaddress
 import socket
 from collections.abc import Sequence
 
 from festinger.errors import CannotStart, NeedsKey, PortTaken
+from festinger.text.loopback import is_loopback
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 BACKLOG = 2048
@@ -18,12 +18,7 @@ BACKLOG = 2048
 
 def is_exposed(host: str) -> bool:
     """Whether others than this machine can reach an address."""
-    if host in LOOPBACK_NAMES:
-        return False
-    try:
-        return not ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return True
+    return not is_loopback(host)
 
 
 def check_bind(host: str, *, any_key: bool, insecure: bool) -> None:

@@ -5,7 +5,6 @@ and on a server that is reachable from beyond this machine the right to manage m
 clearly allowed is refused: unlike everything else here, this fails closed.
 """
 
-import ipaddress
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from festinger.proxy.shapes import Answer, refusal, refusal_of
 from festinger.proxy.targets import decoded, doubt_about, path_and_query
 from festinger.settings.tree import Settings
 from festinger.store.keys import ApiKey, Role
+from festinger.text.loopback import is_loopback
 
 log = structlog.get_logger()
 
@@ -96,7 +96,7 @@ class Guard:
         return None
 
     async def _visit(self, knock: Knock, place: Place | None, path: str, settings: Settings) -> Visit:
-        route, local, wishes = route_of(path), is_loopback(knock.caller), wishes_in(knock.headers)
+        route, local, wishes = route_of(path), is_here(knock.caller), wishes_in(knock.headers)
         key = await self._key(knock.headers)
         if key is None and self._needs_key(route, local, settings):
             raise NotAuthenticated
@@ -178,13 +178,6 @@ def _is_utf8(value: bytes) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def is_loopback(address: str | None) -> bool:
-    """Whether a caller is on this machine."""
-    if address is None:
-        return True
-    try:
-        found = ipaddress.ip_address(address.split("%", 1)[0])
-    except ValueError:
-        return False
-    mapped = getattr(found, "ipv4_mapped", None)
-    return bool((mapped or found).is_loopback)
+def is_here(caller: str | None) -> bool:
+    """Whether a caller is on this machine; one without address came through a socket file of it."""
+    return caller is None or is_loopback(caller)
