@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from tests.events.wiring import Wired
@@ -39,7 +40,7 @@ class Bench:
         self.worlds = Worlds(
             store, clock=self.hands.clock, stopwatch=self.hands.stopwatch, settings=self.terms
         )
-        self.asked: list[int] = []
+        self.asked: list[tuple[int, int]] = []
         self.encounters = Encounters()
         self.desk = Desk(
             store=store,
@@ -53,8 +54,16 @@ class Bench:
         )
         self.recollector = Recollector(self.desk, self.worlds, self.encounters)
 
-    async def _ask_to_write(self, _transaction: Transaction, _space: SpaceId, concept: int) -> None:
-        self.asked.append(concept)
+    async def _ask_to_write(
+        self,
+        transaction: Transaction,
+        space: SpaceId,
+        concept: int,
+        *,
+        tries: int = 1,
+        at: datetime | None = None,
+    ) -> None:
+        self.asked.append((concept, tries))
 
     def world(self, space: SpaceId = MAIN_SPACE) -> World:
         found = self.worlds.find(space)

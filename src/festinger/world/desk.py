@@ -2,6 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
 
 from festinger.clock import Clock
 from festinger.events.outbox import Outbox
@@ -9,7 +11,19 @@ from festinger.ids import NewId, SpaceId
 from festinger.settings.tree import WorldSettings
 from festinger.store.pool import Store, Transaction
 
-AskToWrite = Callable[[Transaction, SpaceId, int], Awaitable[object]]
+
+class AskToWrite(Protocol):
+    async def __call__(
+        self,
+        transaction: Transaction,
+        space: SpaceId,
+        concept: int,
+        *,
+        tries: int = 1,
+        at: datetime | None = None,
+    ) -> object: ...
+
+
 AskToLearn = Callable[[Transaction, SpaceId, str], Awaitable[object]]
 Follow = Callable[[SpaceId], Awaitable[None]]
 
@@ -18,7 +32,13 @@ async def follow_nothing(_space: SpaceId) -> None:
     """For a process that keeps no world in memory."""
 
 
-async def ask_nobody(_transaction: Transaction, _space: SpaceId, _what: int | str) -> None:
+async def learn_nothing(_transaction: Transaction, _space: SpaceId, _message: str) -> None:
+    """For a wiring without background work."""
+
+
+async def write_nothing(
+    transaction: Transaction, space: SpaceId, concept: int, *, tries: int = 1, at: datetime | None = None
+) -> None:
     """For a wiring without background work."""
 
 
@@ -32,9 +52,9 @@ class Desk:
     """The settings that are in force for a space now."""
     is_common: Callable[[str, float], bool]
     """Whether a token is common English, from a Zipf frequency on."""
-    ask_to_write: AskToWrite = ask_nobody
+    ask_to_write: AskToWrite = write_nothing
     """Has a concept that stands out explained, as durable work within the transaction."""
-    ask_to_learn: AskToLearn = ask_nobody
+    ask_to_learn: AskToLearn = learn_nothing
     """Has what a message asserted written, as durable work within the transaction."""
     follow: Follow = follow_nothing
     """Brings this process up to date with what was just committed."""
