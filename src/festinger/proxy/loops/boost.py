@@ -56,7 +56,7 @@ def _temperature(sampling: Sampling, protocol: Protocol, depth: int) -> float:
     if base is None:
         base = USUAL_TEMPERATURE[protocol]
     most = ANTHROPIC_MOST if protocol is Protocol.ANTHROPIC else min(MOST, base + MOST_ABOVE_BASE)
-    return round(max(base, min(base + STEP * depth, most)), 4)
+    return max(base, round(min(base + STEP * depth, most), 4))
 
 
 def _penalties(protocol: Protocol, depth: int) -> dict[str, float]:

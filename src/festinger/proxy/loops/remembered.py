@@ -1,8 +1,8 @@
 """What must a session keep, so that a loop is seen although the agent has shortened its history?
 
 Agents compact long histories in the middle of a task, and with them the repeats that would show the loop. The last
-twenty steps are kept. A history that holds more steps than before speaks for itself; a shorter one goes on
-from what was kept. Retries and resent requests say nothing new and change nothing here.
+twenty steps are kept. A history that holds more steps than before has only grown; one that holds no more has been
+shortened and goes on from what was kept. Retries and resent requests say nothing new and change nothing here.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,15 @@ class Remembered:
     person: bytes = b""
     """The last real user message."""
     count: int = 0
+    """Steps that stood in its history."""
     steps: tuple[Item, ...] = ()
+    """The latest steps of the task, with those that no longer stand in the history."""
     length: int = 0
     """Messages in its history."""
+
+    @property
+    def hidden(self) -> tuple[Item, ...]:
+        return self.steps[: max(0, len(self.steps) - self.count)]
 
 
 NOTHING = Remembered()
@@ -61,7 +67,7 @@ def continued(remembered: Remembered, items: Sequence[Item], *, person: bytes) -
     if not remembered.steps or (person and person != remembered.person and not overlap):
         return list(items)
     if len(items) > remembered.count:
-        return list(items)
+        return [*remembered.hidden, *items]
     return [*remembered.steps, *items[overlap:]]
 
 

@@ -1,0 +1,106 @@
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.proxy.loops.histories import did, framework, items, person, said, spoke, task, verdict
+
+from festinger.proxy.loops.message import Call, Message, Role
+from festinger.proxy.loops.prune import Pruning, pruning
+
+LOOK = did("look", {"at": 1}, "nothing")
+A, B = did("a", {}, "1"), did("b", {}, "2")
+
+
+def pruned(history: list[Message], keep: int = 2) -> tuple[Pruning | None, list[Message]]:
+    repeat = verdict(history)
+    assert repeat is not None
+    plan = pruning(history, items(history), repeat, keep=keep)
+    gone = set(plan.left_out) if plan else set()
+    return plan, [message for at, message in enumerate(history) if at not in gone]
+
+
+def has_orphans(history: Sequence[Message]) -> bool:
+    waiting = 0
+    for message in history:
+        if message.role is Role.ASSISTANT:
+            waiting = len(message.calls)
+        elif message.role is Role.TOOL:
+            waiting -= 1
+            if waiting < 0:
+                return True
+    return waiting > 0
+
+
+def test_of_six_equal_steps_the_first_and_the_last_stay():
+    plan, left = pruned(task(A, *[LOOK] * 6))
+
+    assert left == task(A, LOOK, LOOK)
+    assert plan is not None
+    assert "4 repeated rounds" in plan.line
+    assert plan.after == 5
+
+
+def test_of_a_cycle_whole_rounds_go():
+    _, left = pruned(task(*[A, B] * 5))
+
+    assert left == task(A, B, A, B)
+
+
+def test_so_many_rounds_stay_as_are_to_be_kept():
+    _, left = pruned(task(*[LOOK] * 6), keep=4)
+
+    assert left == task(LOOK, LOOK, LOOK, LOOK)
+
+
+def test_equal_answers_go_with_the_warnings_about_them():
+    warned = framework("You repeat yourself.")
+    _, left = pruned(task(*[[said("I am done with all of it."), warned]] * 5))
+
+    assert left == task(*[[said("I am done with all of it."), warned]] * 2)
+
+
+def test_spoken_calls_are_pruned_in_pairs():
+    steps = [spoke("code", {"x": 1}, "None", thoughts=f"t{n}") for n in range(5)]
+    _, left = pruned(task(*steps))
+
+    assert left == task(steps[0], steps[-1])
+
+
+def test_calls_made_in_one_turn_are_not_torn_apart():
+    asked = Message(role=Role.ASSISTANT, calls=tuple(Call(name="look") for _ in range(5)))
+    history = task([asked, *[Message(role=Role.TOOL, text="nothing")] * 5])
+    plan, left = pruned(history)
+
+    assert plan is None
+    assert left == history
+
+
+def test_the_same_history_is_pruned_alike():
+    assert pruned(task(*[LOOK] * 7)) == pruned(task(*[LOOK] * 7))
+
+
+@given(
+    before=st.lists(st.sampled_from([A, B, LOOK]), max_size=4),
+    cycle=st.lists(st.sampled_from([A, B, LOOK]), min_size=1, max_size=3),
+    count=st.integers(3, 8),
+    keep=st.integers(2, 4),
+)
+def test_persons_system_and_whole_pairs_always_stay(before, cycle, count: int, keep: int):
+    history = [person("First."), said("Yes?"), *task(*before, *cycle * count)]
+    if verdict(history) is None:
+        return
+    plan, left = pruned(history, keep)
+
+    kept = [message for message in history if message.by_person or message.role is Role.SYSTEM]
+    assert [message for message in left if message.by_person or message.role is Role.SYSTEM] == kept
+    assert not has_orphans(left)
+    assert left[-2:] == history[-2:]
+    assert plan is None or all(place > plan.after for place in plan.left_out)
+
+
+@pytest.mark.parametrize("keep", [3, 4])
+def test_where_nothing_is_to_go_nothing_changes(keep: int):
+    plan, _ = pruned(task(*[LOOK] * 3), keep=keep)
+
+    assert plan is None
