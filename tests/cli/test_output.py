@@ -78,7 +78,7 @@ COMMANDS: dict[str, Prepare] = {
     "version": words("version"),
 }
 """Those that end well on an empty store. `doctor`, `events`, `models test`, `jobs drop` and `calibrate` have tests
-of their own; `serve` and `worker` stay."""
+of their own; `serve` and `worker` stay, `bench` measures."""
 
 
 @pytest.mark.requirement("X-95")

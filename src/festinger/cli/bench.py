@@ -54,7 +54,7 @@ async def bench(
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Exit 4 if a goal is missed.")] = False,
 ) -> int:
-    """Measure speed, memory and start, with a throw-away store and home.
+    """Measure speed, memory and start on a throw-away store.
 
     Example: festinger bench foundation --peers all --json result.json
     """

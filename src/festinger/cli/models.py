@@ -37,7 +37,7 @@ async def add(
         bool, typer.Option("--key", help="Ask for an API key, or read it from standard input.")
     ] = False,
 ) -> None:
-    """Keep a model; name its id in a setting such as `llm.judge` to use it.
+    """Keep a model. Name its id in a setting such as `llm.judge` to use it.
 
     Example: festinger models add openai gpt-5 --key < key.txt
     """

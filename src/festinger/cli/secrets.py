@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 async def rotate_key(desk: Desk) -> None:
-    """Seal every stored secret with a new master key; running servers must be restarted.
+    """Seal every stored secret with a new master key. Running servers must be restarted.
 
     Example: festinger secrets rotate
     """
