@@ -218,3 +218,15 @@ async def test_a_deed_runs_outside_any_transaction_and_can_tell_when_it_is_insid
     await drain(jobs)
 
     assert seen == [False, True, False]
+
+
+async def test_whether_a_job_is_known_can_be_asked(store: Store) -> None:
+    jobs = make_jobs(store)
+    jobs.register("known", _nothing)
+
+    assert "known" in jobs
+    assert "unknown" not in jobs
+
+
+async def _nothing(_run: Run) -> None:
+    return None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import structlog
 
-from festinger.errors import BadSetting, SettingPinned, UnknownSetting
+from festinger.errors import BadSetting, SettingPinned
 from festinger.ids import SpaceId
 from festinger.seeing.metrics import SETTINGS_REFUSED
 from festinger.settings.deployment import Deployment
@@ -236,10 +236,16 @@ def test_rows_of_a_starting_process_are_taken_whole(deployment: Deployment):
     assert live.needs_restart == ()
 
 
-@pytest.mark.requirement("X-10")
-def test_a_bad_row_stops_a_start(deployment: Deployment):
-    with pytest.raises(UnknownSetting):
-        LiveSettings(deployment).start_with([row("llm.chatt", "x")])
+@pytest.mark.requirement("X-15")
+def test_a_row_that_does_not_fit_is_told_and_the_others_count_at_a_start(deployment: Deployment):
+    live = LiveSettings(deployment)
+
+    problem = live.start_with([row("llm.chatt", "x"), row("llm.chat", "ollama:x")])
+
+    assert problem is not None
+    assert "llm.chat" in problem.message
+    assert live.problem == problem
+    assert live.now.llm.chat == "ollama:x"
 
 
 @pytest.mark.requirement("X-13")

@@ -63,6 +63,9 @@ class Jobs(Mapping[str, Work]):
             raise NotFound(f"There is no job `{name}`.", hint="`festinger jobs` lists them.")
         return self._works[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._works
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._works)
 
@@ -76,6 +79,7 @@ class Jobs(Mapping[str, Work]):
         *,
         queue: str = Queue.LEARN,
         schedule: str = "",
+        timezone: str = "",
         limit: timedelta = DEFAULT_LIMIT,
         low_value: bool = False,
     ) -> Work:
@@ -83,7 +87,13 @@ class Jobs(Mapping[str, Work]):
         if name in self._works:
             raise FestingerError(f"Job `{name}` is registered twice.")
         work = Work(
-            name=name, deed=deed, queue=Queue(queue), schedule=schedule, limit=limit, low_value=low_value
+            name=name,
+            deed=deed,
+            queue=Queue(queue),
+            schedule=schedule,
+            timezone=timezone,
+            limit=limit,
+            low_value=low_value,
         )
         self._works[name] = work
 

@@ -33,7 +33,8 @@ class Queue(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One registered kind of job. `schedule` is a cron line, or the settings key that holds one.
+    """One registered kind of job. `schedule` is a cron line, or the settings key that holds one; `timezone` is
+    the settings key of the zone that the line is in, UTC without one.
 
     `limit` is the longest silence: a run that takes longer without a report counts as hung. Low-value work
     pauses while the queues are behind.
@@ -43,6 +44,7 @@ class Work:
     deed: Deed
     queue: Queue
     schedule: str = ""
+    timezone: str = ""
     limit: timedelta = DEFAULT_LIMIT
     low_value: bool = False
 

@@ -22,6 +22,7 @@ from festinger.jobs.jobs import Jobs
 from festinger.jobs.schedule import tick
 from festinger.jobs.stalled import SILENT_SECONDS, return_stalled
 from festinger.jobs.work import Queue
+from festinger.store.cancelling import end_all
 from festinger.store.queries import queries_of
 
 log = structlog.get_logger()
@@ -35,6 +36,9 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 STEADY_SECONDS = 60.0
 """A worker that ran this long has not crashed in a loop."""
+
+RETURN_SECONDS = 5.0
+"""What a worker gets beyond its jobs' time, to give back what it could not finish."""
 
 NEVER_SECONDS = 365 * 86_400.0
 
@@ -151,6 +155,5 @@ async def working(
     try:
         yield crew
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        # Running jobs get their time first; asking again would take it from them.
+        await end_all(tasks, again_after=shutdown_seconds + RETURN_SECONDS)

@@ -96,12 +96,18 @@ class LiveSettings:
         """Have `subscriber` called once for each edit that is refused."""
         self._on_refusal.append(subscriber)
 
-    def start_with(self, rows: Iterable[Row]) -> None:
-        """Lay the config table over a process that is still starting: keys that need a restart are taken
-        too, and a bad row stops the start."""
-        found = {(row.space, name): value for row in rows for name, value in [from_row(row)]}
-        said = replace(self._snapshot.said, rows=found)
-        self._take(said, started=said.wanted().tree)
+    def start_with(self, rows: Iterable[Row]) -> Problem | None:
+        """Lay the config table over a process that is still starting: keys that need a restart are taken too.
+
+        A row that does not fit this version is left out and told, but stops nothing: the process that could
+        mend it would be stopped as well."""
+        read, problem = _readable(rows, {})
+        said = replace(self._snapshot.said, rows=read)
+        try:
+            self._take(said, started=said.wanted().tree)
+        except BadSetting as error:
+            problem = problem or error
+        return self._refuse(Kind.TABLE, problem) if problem else None
 
     def is_whole(self) -> bool:
         """Whether the file holds something that can be read; a file that is being written often does not."""
