@@ -116,7 +116,7 @@ async def test_a_reader_that_leaves_ends_the_looking():
         finally:
             ended.set()
 
-    parts = spoken(looking())  # type: ignore[arg-type]
+    parts = spoken(looking(), until=asyncio.Event())  # type: ignore[arg-type]
     await anext(parts)
     reading = asyncio.ensure_future(anext(parts))
     await asyncio.sleep(0)
@@ -130,10 +130,28 @@ async def test_silence_is_filled_with_comments():
         await asyncio.Event().wait()
         yield Gap(after=None)
 
-    parts = spoken(silent(), keep_alive=0.001)  # type: ignore[arg-type]
+    parts = spoken(silent(), until=asyncio.Event(), keep_alive=0.001)  # type: ignore[arg-type]
 
     assert (await anext(parts)).startswith(b":")
     await parts.aclose()  # type: ignore[attr-defined]
+
+
+async def test_a_stream_that_nothing_happens_in_ends_when_the_server_stops():
+    async def silent() -> AsyncIterator[Event | Gap]:
+        await asyncio.Event().wait()
+        yield Gap(after=None)
+
+    stopping = asyncio.Event()
+    parts = spoken(silent(), until=stopping, keep_alive=3600)  # type: ignore[arg-type]
+    rest = asyncio.ensure_future(_all_of(parts))
+    await asyncio.sleep(0)
+    stopping.set()
+
+    assert await asyncio.wait_for(rest, 10) in ([], [b": still here\n\n"])
+
+
+async def _all_of(parts: AsyncIterator[bytes]) -> list[bytes]:
+    return [part async for part in parts]
 
 
 async def test_with_the_store_away_the_stream_ends_so_that_its_reader_comes_again():
@@ -141,7 +159,7 @@ async def test_with_the_store_away_the_stream_ends_so_that_its_reader_comes_agai
         raise StoreDown
         yield Gap(after=None)
 
-    assert [part async for part in spoken(breaking())] == []  # type: ignore[arg-type]
+    assert [part async for part in spoken(breaking(), until=asyncio.Event())] == []  # type: ignore[arg-type]
 
 
 async def test_history_comes_in_pages_without_holes(database_url: str, tmp_path: Path):

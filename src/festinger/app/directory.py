@@ -30,6 +30,10 @@ class Directory:
             raise NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces list` shows them.")
         return found
 
+    def ids(self) -> list[SpaceId]:
+        """Every space."""
+        return sorted(set(self._ids.values()))
+
     async def reload(self, _change: Change | None = None) -> None:
         found = await spaces(self._store)
         self._ids = {space.id: space.id for space in found} | {space.name: space.id for space in found}

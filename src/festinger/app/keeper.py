@@ -52,8 +52,11 @@ class Keeper:
         *,
         more_checks: MoreChecks = no_more_checks,
         pause: Pause = asyncio.sleep,
+        closing: asyncio.Event | None = None,
     ) -> None:
         self.settings = settings
+        self.closing = closing or asyncio.Event()
+        """Set when the server is asked to stop: what would go on for ever ends then."""
         self.app: App | None = None
         self.problem: FestingerError | None = None
         self._open_app = open_app

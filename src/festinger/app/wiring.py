@@ -22,6 +22,7 @@ from festinger.app.keyring import Keyring
 from festinger.app.life import begin_life, end_life
 from festinger.app.providers import open_providers
 from festinger.app.tools import Tools
+from festinger.app.world import WorldRoom, build_world, keep_world, register_world
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.errors import Unwired
@@ -86,6 +87,7 @@ class App:
     keyring: Keyring
     directory: Directory
     switchboard: Switchboard
+    world: WorldRoom = field(init=False)
     applied: tuple[str, ...] = ()
     """Migrations that this start brought."""
     background: Background = field(default_factory=Background)
@@ -150,10 +152,13 @@ async def open_app(
             applied=tuple(applied),
         )
         stack.push_async_callback(app.switchboard.close)
+        app.world = build_world(app)
         register_housekeeping(app)
+        register_world(app, app.world)
         run = await begin_life(app, [migration.name for migration in every_migration()])
         stack.push_async_callback(end_life, app, run)
         await _keep_true(stack, app)
+        await keep_world(stack, app, app.world)
         if start.providers:
             await open_providers(stack, app)
         if start.workers:

@@ -47,5 +47,5 @@ def built(plan: Plan) -> House:
     async def more_checks() -> Sequence[Check]:
         return await check_upstreams(plan.upstream, plan.settings.now.proxy)
 
-    keeper = Keeper(plan.settings, opened, more_checks=more_checks)
+    keeper = Keeper(plan.settings, opened, more_checks=more_checks, closing=plan.closing)
     return House(keeper=keeper, pages=admin(keeper))

@@ -29,6 +29,7 @@ class Plan:
     tools: Tools
     upstream: Upstream
     workers: bool
+    closing: asyncio.Event
     say: Callable[[str], None]
 
 

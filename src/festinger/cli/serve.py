@@ -89,7 +89,14 @@ async def _serve(
                 exposed=is_exposed(settings.now.server.host),
                 insecure=insecure,
             )
-            plan = Plan(settings=settings, tools=tools, upstream=upstream, workers=workers, say=desk.say)
+            plan = Plan(
+                settings=settings,
+                tools=tools,
+                upstream=upstream,
+                workers=workers,
+                closing=asked,
+                say=desk.say,
+            )
             async with serving(door, sockets, shutdown_seconds=settings.now.server.shutdown_seconds):
                 group.create_task(porch.open_house(plan, stop=stop))
                 await asked.wait()

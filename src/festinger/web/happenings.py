@@ -12,6 +12,7 @@ from festinger.errors import Unavailable
 from festinger.events.event import Event
 from festinger.events.feed import Gap, history
 from festinger.ids import EventId, read_id
+from festinger.store.cancelling import end_all
 from festinger.web.access import Scope
 from festinger.web.listing import cursor_of, limit_of, page_of
 from festinger.web.route import Call, Route, answer
@@ -41,18 +42,21 @@ async def stream(call: Call) -> Response:
     after = EventId(read_id(last)) if last else None
     names = call.request.query_params.getlist("name")
     news = await follow_from_here(call.app, space=call.space, names=names, after=after)
-    return StreamingResponse(spoken(news), media_type="text/event-stream")
+    return StreamingResponse(spoken(news, until=call.keeper.closing), media_type="text/event-stream")
 
 
 async def spoken(
-    news: AsyncGenerator[Event | Gap, None], *, keep_alive: float = KEEP_ALIVE_SECONDS
+    news: AsyncGenerator[Event | Gap, None],
+    *,
+    until: asyncio.Event,
+    keep_alive: float = KEEP_ALIVE_SECONDS,
 ) -> AsyncIterator[bytes]:
-    """The feed as lines of the wire; a comment when nothing happens for a while."""
-    coming = asyncio.ensure_future(anext(news))
+    """The feed as lines of the wire, until the server stops; a comment when nothing happens for a while."""
+    coming, stopping = asyncio.ensure_future(anext(news)), asyncio.ensure_future(until.wait())
     try:
-        while True:
-            done, _ = await asyncio.wait({coming}, timeout=keep_alive)
-            if not done:
+        while not until.is_set():
+            await asyncio.wait({coming, stopping}, timeout=keep_alive, return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
                 yield b": still here\n\n"
                 continue
             try:
@@ -63,8 +67,7 @@ async def spoken(
             yield _line(happened)
             coming = asyncio.ensure_future(anext(news))
     finally:
-        coming.cancel()
-        await asyncio.wait({coming})
+        await end_all([coming, stopping])
         await news.aclose()
 
 
