@@ -711,7 +711,7 @@ CREATE INDEX cue_quarantine_cause_session ON public.cue_quarantine_cause USING b
 
 CREATE UNIQUE INDEX cue_quarantine_triple ON public.cue_quarantine USING btree (space_id, concept, parent, dim, is_isa);
 
-CREATE INDEX cue_waiting_done ON public.cue_waiting USING btree (done_at) WHERE (done_at IS NOT NULL);
+CREATE INDEX cue_waiting_done ON public.cue_waiting USING btree (space_id, done_at) WHERE (done_at IS NOT NULL);
 
 CREATE INDEX event_age ON public.event USING btree (at);
 
@@ -755,7 +755,7 @@ CREATE INDEX urd_parent ON public.urd USING btree (space_id, parent_id);
 
 CREATE UNIQUE INDEX urd_slot ON public.urd USING btree (space_id, id, dim_id);
 
-CREATE INDEX world_log_at ON public.world_log USING btree (at);
+CREATE INDEX world_log_at ON public.world_log USING btree (space_id, at);
 
 ALTER TABLE ONLY public.alias
     ADD CONSTRAINT alias_space_id_concept_id_fkey FOREIGN KEY (space_id, concept_id) REFERENCES public.soas(space_id, id) ON DELETE CASCADE;

@@ -44,7 +44,7 @@ limit %(limit)s;
 
 -- name: prune_log
 -- Takes away what every process has followed long ago.
-delete from world_log where at < %(before)s;
+delete from world_log where space_id = %(space)s and at < %(before)s;
 
 -- name: add_tokens
 -- Gives words a row; those that had none.
@@ -403,7 +403,7 @@ where space_id = %(space)s and message_id = %(message)s;
 
 -- name: prune_cues
 -- Takes away messages that were written long ago.
-delete from cue_waiting where done_at < %(before)s;
+delete from cue_waiting where space_id = %(space)s and done_at < %(before)s;
 
 -- name: put_quarantine
 -- Finds the row of a triple in quarantine, or makes it.

@@ -147,7 +147,7 @@ create table world_log (
 comment on table world_log is 'what each version changed, for processes that keep the world in memory; kept for a week';
 comment on column world_log.version is 'version of the world that the change made';
 comment on column world_log.n is 'place within the version';
-create index world_log_at on world_log (at);
+create index world_log_at on world_log (space_id, at);
 
 create table resolution_queue (
     space_id            text not null references space (id) on delete cascade,
@@ -230,7 +230,7 @@ create table cue_waiting (
     primary key (space_id, message_id)
 );
 comment on table cue_waiting is 'what a message asserted, until it is written into the world; a done row keeps a repeat from counting';
-create index cue_waiting_done on cue_waiting (done_at) where done_at is not null;
+create index cue_waiting_done on cue_waiting (space_id, done_at) where done_at is not null;
 
 create table cue_quarantine (
     space_id   text not null references space (id) on delete cascade,

@@ -1,0 +1,94 @@
+"""How is the world joined to the rest of the house?"""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.app.house import Hands, fixed_tools, opened
+from tests.jobs.desk import drain, rows
+
+from festinger.app.world import RESOLVE, RESOLVE_SPACE, ask_to_resolve
+from festinger.consolidation.resolution import find_run
+from festinger.errors import AlreadyRunning
+from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId
+from festinger.jobs.schedule import tick
+from festinger.world.edge import Source, Statement
+from festinger.world.recollector import Place, Said
+from festinger.world.state import state
+
+PLACE = Place(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
+
+
+def say(parent: str, hands: Hands) -> Statement:
+    because = Cause(agent=PLACE.agent, session=PLACE.session, day=hands.now.date(), origin=Origin.PERSON)
+    return Statement(
+        concept="gnommoweb",
+        parent=parent,
+        dimension="type",
+        is_isa=True,
+        confidence=0.65,
+        source=Source.INFERRED,
+        cause=because,
+    )
+
+
+@pytest.mark.requirement("W-50")
+async def test_what_a_message_asserts_is_written_by_a_durable_job_once(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app:
+        await app.world.need(MAIN_SPACE)
+        said = Said(text="gnommoweb is a repo", origin=Origin.PERSON, message="m1")
+        for _ in range(2):
+            async with app.store.transaction() as transaction:
+                await app.world.recollector.learn(transaction, PLACE, said)
+        await drain(app.jobs)
+
+        found = app.world.recollector.recollect(
+            PLACE, [Said(text="open gnommoweb", origin=Origin.PERSON, message="m2")]
+        )
+        jobs = await rows(app.store, "select status from procrastinate_jobs where task_name = 'write_claims'")
+
+    assert found is not None
+    assert found.lines == ("gnommoweb: [type] repo",)
+    assert [str(row["status"]) for row in jobs] == ["succeeded"]
+
+
+@pytest.mark.requirement("W-72", "W-73")
+async def test_conflicts_are_resolved_when_the_settings_say_so_and_one_run_at_a_time(
+    database_url: str, tmp_path: Path
+):
+    hands = Hands()
+    async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
+        await app.world.need(MAIN_SPACE)
+        for parent in ("repo", "container"):
+            await state(app.world.desk, MAIN_SPACE, say(parent, hands))
+        await tick(app.jobs)
+        before = await rows(app.store, "select id from resolution_run")
+        hands.forward(timedelta(days=1))
+        await tick(app.jobs)
+        await drain(app.jobs)
+        runs = await rows(app.store, "select id, state, waiting from resolution_run")
+        run, pending = await ask_to_resolve(app, app.world, MAIN_SPACE)
+        with pytest.raises(AlreadyRunning):
+            await ask_to_resolve(app, app.world, MAIN_SPACE)
+        await drain(app.jobs)
+        done = await find_run(app.world.desk, MAIN_SPACE, run)
+
+    assert before == []
+    assert [(row["state"], row["waiting"]) for row in runs] == [("done", 1)]
+    assert pending == 1
+    assert done.state == "done"
+    assert {RESOLVE, RESOLVE_SPACE} <= set(app.jobs)
+
+
+@pytest.mark.requirement("W-27")
+async def test_counts_are_written_when_a_process_ends(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app:
+        await app.world.need(MAIN_SPACE)
+        await app.world.recollector.count(PLACE, Said(text="about gnommoweb", origin=Origin.PERSON))
+        waiting = app.world.encounters.waiting(MAIN_SPACE)
+
+    async with opened(database_url, tmp_path) as app:
+        counted = await rows(app.store, "select token from soas where encounter_count = 1")
+
+    assert waiting == {"gnommoweb": 1}
+    assert [row["token"] for row in counted] == ["gnommoweb"]
