@@ -45,6 +45,7 @@ def test_neighbouring_capitals_are_one_name(text: str, found: list[str]):
         ("see Dobby ISA Agent", ["see", "dobby", "isa", "agent"]),
         ("see Dobby ISPART Pool", ["see", "dobby", "ispart", "pool"]),
         ("see Dobby Isa Agent", ["see", "dobby_isa_agent"]),
+        ("this IS A test", ["this", "is", "a", "test"]),
     ],
 )
 def test_a_name_ends_at_whatever_is_no_capital(text: str, found: list[str]):

@@ -82,7 +82,7 @@ def _joined(text: str, run: Sequence[Token], *, known: Known) -> Sequence[Token]
 
 
 def _joined_whole(text: str, run: Sequence[Token], *, known: Known) -> Sequence[Token]:
-    if len(run) == 1:
+    if len(run) == 1 or all(token.text in FUNCTION_WORDS for token in run):
         return run
     name = _name(run)
     if (len(run) > LONGEST or _fills_heading(text, run)) and not known(name):

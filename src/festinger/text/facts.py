@@ -1,0 +1,76 @@
+"""How is a fact written down in one line?
+
+    X -isa Y [in context of Z]
+    X -ispart Y [in context of Z]
+
+An operand is one concept, however many words it has. A fact that is printed reads back as itself. Whether it fits
+the graph is left to `world`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from festinger.errors import BadFact
+from festinger.text.patterns import MEMBERSHIP, TYPE
+from festinger.text.tokens import tokens
+
+LONGEST = 500
+"""Characters of a fact."""
+
+GRAMMAR = "Write it as `X -isa Y [in context of Z]` or `X -ispart Y [in context of Z]`."
+
+_FLAG = re.compile(r"(?<!\S)-(isa|ispart)(?!\S)", re.IGNORECASE)
+_CONTEXT = re.compile(r"\s+in\s+context\s+of(?!\S)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A triple that somebody states on purpose."""
+
+    concept: str
+    parent: str
+    dimension: str
+    is_isa: bool
+
+
+def parse_fact(line: str) -> Fact:
+    """The fact that a line states."""
+    if len(line) > LONGEST:
+        raise BadFact(f"A fact has at most {LONGEST} characters; this one has {len(line)}.", hint=GRAMMAR)
+    flags = list(_FLAG.finditer(line))
+    if len(flags) != 1:
+        raise BadFact(_flags_missing_or_many(len(flags)), hint=GRAMMAR)
+    parent, *contexts = _CONTEXT.split(line[flags[0].end() :])
+    if len(contexts) > 1:
+        raise BadFact("A fact has one context at most.", hint=GRAMMAR)
+    is_isa = flags[0].group(1).lower() == "isa"
+    return Fact(
+        concept=_operand(line[: flags[0].start()], "before the flag"),
+        parent=_operand(parent, "after the flag"),
+        dimension=_operand(contexts[0], "after `in context of`") if contexts else _default_dimension(is_isa),
+        is_isa=is_isa,
+    )
+
+
+def print_fact(fact: Fact) -> str:
+    """The line that states a fact."""
+    line = f"{fact.concept} {'-isa' if fact.is_isa else '-ispart'} {fact.parent}"
+    if fact.dimension == _default_dimension(fact.is_isa):
+        return line
+    return f"{line} in context of {fact.dimension}"
+
+
+def _default_dimension(is_isa: bool) -> str:
+    return TYPE if is_isa else MEMBERSHIP
+
+
+def _operand(written: str, where: str) -> str:
+    """One concept of all the words; a word of a script without spaces is one as a whole."""
+    name = "_".join(token.text for token in tokens(written, known=lambda _: True))
+    if not name:
+        raise BadFact(f"There is no concept {where}.", hint=GRAMMAR)
+    return name
+
+
+def _flags_missing_or_many(count: int) -> str:
+    return "A fact needs `-isa` or `-ispart`." if count == 0 else "A fact has one flag, `-isa` or `-ispart`."

@@ -1,0 +1,394 @@
+"""Which things does a cue join?
+
+The object is the noun phrase after it, the subject what stands before it: a word, a name, an abbreviation in
+parentheses, or the phrase that a parenthesis or an apposition keeps apart from it. Words that name nothing are no
+operands. What the cue says is told by `patterns`; whether it is said at all by `asserted`.
+"""
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from festinger.text.asserted import Reading
+from festinger.text.patterns import AFTER_BE, ALONE, LOOSE, WEAK
+from festinger.text.words import FUNCTION_WORDS, words
+
+IsCommon = Callable[[str], bool]
+
+LONGEST_PHRASE = 6
+"""Words of an object."""
+LONGEST_SUBJECT = 4
+"""Words of a subject that is no name."""
+FARTHEST = 60
+"""Tokens between a subject and its cue, in parentheses or an apposition; keeps hostile texts cheap."""
+
+_PRONOUNS = words("pronouns")
+_PARTICIPLES = words("participles")
+_NOT_PARTICIPLES = words("not_participles")
+_AFTERTHOUGHTS = words("afterthoughts")
+_LY_NOUNS = words("ly_nouns")
+_ADJECTIVES = words("adjectives")
+_SAYINGS = words("sayings")
+_EMPTY_NOUNS = words("empty_nouns")
+_ADVERBS = words("adverbs")
+_OPENERS = words("openers") | words("adverbs")
+_CUE_WORDS = {phrase[:2] for phrase in ALONE if len(phrase) > 1} | {phrase[:2] for phrase in AFTER_BE}
+
+ARTICLES = frozenset({"a", "an", "the"})
+GENERIC = frozenset({"a", "an", "every", "any"})
+POSSESSIVES = frozenset({"my", "your", "his", "her", "its", "our", "their", "whose"})
+HEDGES = frozenset({"bit", "lot", "tad"})
+"""`a bit slow` names nothing."""
+_POINTING = ARTICLES | POSSESSIVES | frozenset({"this", "that", "these", "those", "some", "each", "no"})
+
+_PREAMBLES = frozenset(
+    [
+        "in",
+        "on",
+        "at",
+        "for",
+        "from",
+        "within",
+        "during",
+        "among",
+        "under",
+        "since",
+        "after",
+        "before",
+        "according",
+        "as",
+        "with",
+        "by",
+        "of",
+    ]
+) | words("openers")
+_OPENING = re.compile(r"""[ \t]+[\[*_"“'‘`]*[ \t]*""")
+_CLOSING = re.compile(r"""[ \t]*[\]*_"”'’`]{0,3}[ \t]+""")
+_PARENTHESIS_ENDS = re.compile(r"""[^()\w,;:]*\)+["”'’*_]*[ \t]+""")
+_APPOSITION_ENDS = re.compile(r"""[^()\w;:]*\)*["”'’*_]*[ \t]*,[ \t]+""")
+_APPOSITION_BEGINS = re.compile(r"""["”'’*_]*[ \t]*[,(]""")
+_INNER = re.compile(r"[ \t]+\[*[ \t]*|[ \t]*/[ \t]*")
+_COMMA = re.compile(r"[ \t]*,[ \t]+")
+_ADJECTIVE = re.compile(
+    r".+(?:ous|ful|less|able|ible|ical|ional|ish|like)|.+-.+(?:ed|ing|en|based|bore|like)"
+)
+_OWNER = re.compile(r"['’]['’s]")
+_BLANK = re.compile(r"[ \t]+")
+_NUMBER = re.compile(r"[\d._-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """A thing that a cue joins: its token, the tokens it spans, and how sure one may be of it at most."""
+
+    text: str
+    first: int
+    last: int
+    words: int = 1
+    at_most: float = 1.0
+
+
+def is_number(token: str) -> bool:
+    return _NUMBER.fullmatch(token) is not None or token.isnumeric()
+
+
+def is_blank(gap: str) -> bool:
+    return gap == " " or _BLANK.fullmatch(gap) is not None
+
+
+def phrase_after(reading: Reading, start: int) -> range:
+    """The tokens of the noun phrase that begins at `start`; its articles and owners are left out."""
+    first = end = _behind_article(reading, start)
+    limit = min(len(reading.tokens), first + LONGEST_PHRASE)
+    while end < limit:
+        if end > first and _OWNER.match(reading.gap(end)):
+            first = end
+        elif _ends_phrase(reading, end, first=first):
+            link = _link(reading, end, first=first)
+            if link is None:
+                break
+            end = link
+        end += 1
+    return range(first, min(end, limit))
+
+
+def _behind_article(reading: Reading, start: int) -> int:
+    if start + 1 < len(reading.tokens) and reading.tokens[start].text in ARTICLES | POSSESSIVES:
+        return start + 1 if is_blank(reading.gap(start + 1)) else start
+    return start
+
+
+def _ends_phrase(reading: Reading, index: int, *, first: int) -> bool:
+    word = reading.tokens[index].text
+    if word in FUNCTION_WORDS or (index > first and not _INNER.fullmatch(reading.gap(index))):
+        return True
+    return index > first and (_follows_noun(reading, index) or _opens_cue(reading, index))
+
+
+def _link(reading: Reading, end: int, *, first: int) -> int | None:
+    """The token with which the phrase goes on behind a comma, `and` or `or`, if it has only come to an adjective."""
+    if end == first or not is_adjective(reading.tokens[end - 1].text):
+        return None
+    if reading.tokens[end].text in ("and", "or") and is_blank(reading.gap(end).removeprefix(",")):
+        end += 1
+    elif not _COMMA.fullmatch(reading.gap(end)):
+        return None
+    goes_on = end < len(reading.tokens) and reading.tokens[end].text not in FUNCTION_WORDS
+    return end if goes_on else None
+
+
+def _opens_cue(reading: Reading, index: int) -> bool:
+    following = reading.tokens[index + 1].text if index + 1 < len(reading.tokens) else ""
+    word = reading.tokens[index].text
+    return (word, following) in _CUE_WORDS and word not in _NOUN_CUES
+
+
+_NOUN_CUES = frozenset({"kind", "type", "instance", "part", "parts", "member", "members"})
+
+
+def _follows_noun(reading: Reading, index: int) -> bool:
+    """Whether the word only says more of the noun before it."""
+    word = reading.tokens[index].text
+    if word in _PARTICIPLES and word.endswith(("ing", "ed")):
+        # Behind an adverb it may well go before a noun: `a commonly used phrase`.
+        return not (reading.tokens[index - 1].text.endswith("ly") and _noun_follows(reading, index))
+    if word.endswith("ing") and index + 1 < len(reading.tokens):
+        return reading.tokens[index + 1].text in ARTICLES | POSSESSIVES
+    if word in _PARTICIPLES or word in _AFTERTHOUGHTS or _looks_adverbial(word):
+        return not _noun_follows(reading, index)
+    return False
+
+
+def _looks_adverbial(word: str) -> bool:
+    """Whether its ending is that of a participle or an adverb."""
+    if word.endswith("ed"):
+        return word not in _NOT_PARTICIPLES
+    return word.endswith("ly") and word not in _LY_NOUNS
+
+
+def _noun_follows(reading: Reading, index: int) -> bool:
+    """Whether the phrase goes on after the word, so that it belongs to a later noun."""
+    if index + 1 >= len(reading.tokens) or not is_blank(reading.gap(index + 1)):
+        return False
+    following = reading.tokens[index + 1].text
+    if following in FUNCTION_WORDS or following in _PARTICIPLES:
+        return False
+    return not _looks_adverbial(following)
+
+
+def is_adjective(word: str) -> bool:
+    """Whether it can only be a word that goes before a noun."""
+    return word in _ADJECTIVES or _ADJECTIVE.fullmatch(word) is not None
+
+
+def object_after(reading: Reading, start: int) -> Operand | None:
+    """What the cue that ends before `start` says the subject is, or is part of."""
+    if start >= len(reading.tokens) or not _OPENING.fullmatch(reading.gap(start)):
+        return None
+    phrase = phrase_after(reading, start)
+    if not phrase or not _may_stand(reading, phrase[-1]):
+        return None
+    word = reading.tokens[phrase[-1]].text
+    if word in _EMPTY_NOUNS or reading.tokens[phrase[0]].text in HEDGES or is_adjective(word):
+        return None
+    return Operand(text=word, first=phrase[0], last=phrase[-1], words=len(phrase))
+
+
+def context_after(
+    reading: Reading, last: int, *, dimensions: Collection[str], is_common: IsCommon
+) -> Operand | None:
+    """The dimension that `of Z` after an object names; an empty one where Z is no name. None without `of`."""
+    index = last + 1
+    if not _is_word(reading, index, "of"):
+        return None
+    index += 2 if _is_word(reading, index + 1, "the") else 1
+    if index >= len(reading.tokens) or not _OPENING.fullmatch(reading.gap(index)):
+        return Operand(text="", first=last, last=last, at_most=WEAK)
+    token = reading.tokens[index]
+    named = token.capital or token.text in dimensions or not is_common(token.text)
+    if not named or token.text in FUNCTION_WORDS or not _may_stand(reading, index):
+        return Operand(text="", first=last, last=last, at_most=WEAK)
+    return Operand(text=token.text, first=index, last=index)
+
+
+def _is_word(reading: Reading, index: int, word: str) -> bool:
+    return index < len(reading.tokens) and reading.tokens[index].text == word and is_blank(reading.gap(index))
+
+
+def part_after(reading: Reading, start: int, *, is_common: IsCommon) -> Operand | None:
+    """The part that is named after its whole; a common word only where nothing points at it."""
+    part = object_after(reading, start)
+    if part is None or not is_common(part.text):
+        return part
+    if part.first > start:
+        return None
+    return replace(part, at_most=WEAK)
+
+
+def whole_at(reading: Reading, cue: int, *, lowest: int, is_collective: bool) -> Operand | None:
+    """The whole that is named before its part, or that is itself the first word of the cue."""
+    if is_collective:
+        return Operand(text=reading.tokens[cue].text, first=cue, last=cue)
+    lowest = max(lowest, reading.bounds(cue)[0], cue - FARTHEST)
+    place = _place_before(reading, cue, lowest=lowest)
+    if place is None:
+        return None
+    index, at_most = place
+    word = reading.tokens[index].text
+    if word in _PRONOUNS or word in FUNCTION_WORDS or not _may_stand(reading, index):
+        return None
+    return Operand(text=word, first=index, last=index, at_most=at_most)
+
+
+def subjects_before(
+    reading: Reading, cue: int, *, lowest: int, strict: bool, is_common: IsCommon
+) -> list[Operand]:
+    """What the cue that begins at token `cue` speaks of: mostly one thing, two where it has two names.
+
+    No token before `lowest` is looked at. `strict` lets a common word stand only where a clause begins.
+    """
+    lowest = max(lowest, reading.bounds(cue)[0], cue - FARTHEST)
+    place = _place_before(reading, cue, lowest=lowest)
+    if place is None:
+        return []
+    index, at_most = place
+    subject = _subject_at(reading, index, lowest=lowest, strict=strict, is_common=is_common)
+    if subject is None:
+        return []
+    subject = replace(subject, at_most=min(subject.at_most, at_most))
+    other = _other_name(reading, subject.first, lowest=lowest, is_common=is_common)
+    return [subject] if other is None else [other, subject]
+
+
+def _place_before(reading: Reading, cue: int, *, lowest: int) -> tuple[int, float] | None:
+    """The token that the subject ends with, and how sure one may be of that."""
+    index = cue - 1
+    while index >= lowest and reading.tokens[index].text in _ADVERBS and is_blank(reading.gap(index + 1)):
+        index -= 1
+    if index < lowest:
+        return None
+    gap = reading.gap(index + 1)
+    if _CLOSING.fullmatch(gap):
+        return index, 1.0
+    if _PARENTHESIS_ENDS.fullmatch(gap):
+        return _before_parenthesis(reading, index, lowest=lowest)
+    if _APPOSITION_ENDS.fullmatch(gap):
+        return _before_apposition(reading, index, lowest=lowest)
+    return None
+
+
+def _before_parenthesis(reading: Reading, last: int, *, lowest: int) -> tuple[int, float] | None:
+    opening = _opening_parenthesis(reading, last, lowest=lowest)
+    if opening is None:
+        return None
+    if opening == last and _is_abbreviation(reading, last):
+        return last, 1.0
+    if opening - 1 < lowest:
+        return None
+    return opening - 1, LOOSE
+
+
+def _opening_parenthesis(reading: Reading, last: int, *, lowest: int) -> int | None:
+    """The first token within the parenthesis that closes after `last`."""
+    depth = _depth(reading.gap(last + 1)) if last + 1 < len(reading.tokens) else 1
+    for index in range(last, lowest, -1):
+        depth += _depth(reading.gap(index))
+        if depth <= 0:
+            return index
+    return None
+
+
+def _depth(gap: str) -> int:
+    return gap.count(")") - gap.count("(")
+
+
+def _is_abbreviation(reading: Reading, index: int) -> bool:
+    token = reading.tokens[index]
+    written = reading.text[token.start : token.end]
+    return len(written) > 1 and sum(letter.isupper() for letter in written) * 2 >= len(written)
+
+
+def _before_apposition(reading: Reading, last: int, *, lowest: int) -> tuple[int, float] | None:
+    """The subject of `X, which is known as …, is a Y`: the phrase that the sentence begins with."""
+    first = reading.bounds(last)[0]
+    if first < lowest:
+        return None
+    if reading.tokens[first].text in _PREAMBLES:
+        first = next((index for index in range(first + 1, last) if reading.gap(index).startswith(",")), last)
+    phrase = phrase_after(reading, first)
+    if not phrase or phrase[-1] >= last or not _APPOSITION_BEGINS.match(reading.gap(phrase[-1] + 1)):
+        return None
+    return phrase[-1], LOOSE
+
+
+def _subject_at(
+    reading: Reading, index: int, *, lowest: int, strict: bool, is_common: IsCommon
+) -> Operand | None:
+    token = reading.tokens[index]
+    if token.text in _PRONOUNS or token.text in FUNCTION_WORDS or not _may_stand(reading, index):
+        return None
+    if "_" in token.text or not is_common(token.text):
+        return Operand(text=token.text, first=index, last=index)
+    return _common_subject(reading, index, lowest=lowest, strict=strict)
+
+
+def _common_subject(reading: Reading, index: int, *, lowest: int, strict: bool) -> Operand | None:
+    """A common word as a subject, with the words that make it one thing; none if it points at something of the moment."""
+    first = _phrase_start(reading, index, lowest=lowest)
+    before = first - 1
+    if before >= lowest and _OWNER.match(reading.gap(first)):
+        return None
+    if before < lowest or not is_blank(reading.gap(first)):
+        return _joined(reading, first, index)
+    determiner = reading.tokens[before]
+    if determiner.text in _POINTING:
+        named = any(reading.tokens[at].capital for at in range(first, index + 1))
+        begins = before == lowest or not is_blank(reading.gap(before))
+        generic = determiner.text in GENERIC and begins
+        return _joined(reading, first, index) if generic or (named and determiner.text in ARTICLES) else None
+    return None if strict else Operand(text=reading.tokens[index].text, first=index, last=index, at_most=WEAK)
+
+
+def _phrase_start(reading: Reading, index: int, *, lowest: int) -> int:
+    first = index
+    while first > lowest and index - first < LONGEST_SUBJECT - 1 and _goes_with(reading, first):
+        first -= 1
+    while first < index and reading.tokens[first].sentence_start and reading.tokens[first].text in _OPENERS:
+        first += 1
+    return first
+
+
+def _goes_with(reading: Reading, first: int) -> bool:
+    """Whether the word before belongs to the phrase that begins at `first`."""
+    word = reading.tokens[first - 1].text
+    return is_blank(reading.gap(first)) and not (
+        word in FUNCTION_WORDS or word in _PRONOUNS or word in _SAYINGS or is_number(word)
+    )
+
+
+def _joined(reading: Reading, first: int, last: int) -> Operand:
+    name = "_".join(reading.tokens[index].text for index in range(first, last + 1))
+    return Operand(text=name, first=first, last=last, at_most=WEAK)
+
+
+def _other_name(reading: Reading, first: int, *, lowest: int, is_common: IsCommon) -> Operand | None:
+    """The first of two names for one thing, as in `the X or Y is a Z` at the start of a sentence."""
+    at = first - 1
+    if at >= lowest and reading.tokens[at].text in ARTICLES:
+        at -= 1
+    if at <= lowest or reading.tokens[at].text != "or" or not reading.tokens[lowest].sentence_start:
+        return None
+    place = _place_before(reading, at, lowest=lowest)
+    other = place and _subject_at(reading, place[0], lowest=lowest, strict=True, is_common=is_common)
+    return replace(other, at_most=WEAK) if other else None
+
+
+def _may_stand(reading: Reading, index: int) -> bool:
+    """Whether a token may be an operand: no number, and no part of a longer quotation."""
+    if is_number(reading.tokens[index].text):
+        return False
+    span = reading.quotation(index)
+    if span is None:
+        return True
+    neighbours = (at for at in (index - 1, index + 1) if 0 <= at < len(reading.tokens))
+    return not any(span[0] <= reading.tokens[at].start < span[1] for at in neighbours)

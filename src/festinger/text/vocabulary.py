@@ -1,0 +1,71 @@
+"""Which words of a text are worth counting?
+
+Common English is not, and neither are numbers, dates, ids and addresses: they are tokens of the text but never
+of the vocabulary. Secrets are gone before the text is cut into words. How often a word was met, and what follows
+from that, is left to `world`.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+import wordfreq
+
+from festinger.text.redaction import without_secrets
+from festinger.text.secret_checks import MARK
+from festinger.text.tokens import Known, Token, content, tokens
+from festinger.text.words import words
+
+COMMON_ZIPF = 3.0
+"""Once in a million words of English."""
+LONGEST = 64
+"""Characters of a token of the vocabulary."""
+
+_NUMBER = re.compile(r"[\d._-]+")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}t\d{1,2}|\d{1,2}z|(?:19|20)\d{6}t\d{4,6}z?")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_HEX = re.compile(r"(?:0x)?(?=[a-f]*\d)[0-9a-f]{8,}")
+_BASE64 = re.compile(r"(?=[a-z]*\d)[a-z0-9]{24,}")
+_URL_SAFE = re.compile(r"[a-z0-9_-]{24,}")
+_MIXED = re.compile(r"[a-z]\d|\d[a-z]")
+_REDACTED = re.compile(re.escape(MARK.decode()) + r"[^\]]*\]")
+
+_MIXED_AT_LEAST = 4
+"""Places where letter meets digit; names of things have fewer."""
+
+
+@cache
+def common_words(zipf: float = COMMON_ZIPF) -> frozenset[str]:
+    """The words of the packaged English list that are at least so frequent."""
+    ranked = wordfreq.get_frequency_list("en", wordlist="best")
+    # The list is kept by frequency in steps of a hundredth of the Zipf scale, which begins at 9.
+    return frozenset(
+        word for words_of_step in ranked[: round((9 - zipf) * 100) + 1] for word in words_of_step
+    )
+
+
+def is_common(token: str, zipf: float = COMMON_ZIPF) -> bool:
+    """Whether it is a single word of common English; a name of several words never is."""
+    return token in common_words(zipf)
+
+
+def may_be_vocabulary(token: str) -> bool:
+    """Whether a token can be a thing that is spoken of."""
+    return not (len(token) > LONGEST or "@" in token or token in _SCHEMES or _is_id(token))
+
+
+_SCHEMES = words("url_schemes")
+
+
+def countable(
+    text: str, known: Known, *, common: Callable[[str], bool] = is_common, min_chars: int = 1
+) -> list[Token]:
+    """The tokens of a text that count: its content, without secrets, ids and common words."""
+    found = content(tokens(_REDACTED.sub(" ", without_secrets(text)), known), min_chars=min_chars)
+    return [token for token in found if not common(token.text) and may_be_vocabulary(token.text)]
+
+
+def _is_id(token: str) -> bool:
+    if any(shape.fullmatch(token) for shape in (_NUMBER, _DATE, _UUID, _HEX, _BASE64)):
+        return True
+    return _URL_SAFE.fullmatch(token) is not None and len(_MIXED.findall(token)) >= _MIXED_AT_LEAST
