@@ -20,6 +20,7 @@ OWNERS = {
     "urd": "world",
     "urd_cause": "world",
     "urd_history": "world",
+    "urd_outcome": "world",
     "world_version": "world",
     "world_log": "world",
     "world_tombstone": "world",

@@ -561,6 +561,28 @@ COMMENT ON COLUMN public.urd_history.confidence IS 'of the edge at that moment';
 
 COMMENT ON COLUMN public.urd_history.evidence_count IS 'of the edge at that moment';
 
+CREATE TABLE public.urd_outcome (
+    space_id text NOT NULL,
+    id bigint NOT NULL,
+    parent_id bigint NOT NULL,
+    dim_id bigint NOT NULL,
+    agent text NOT NULL,
+    session_id text NOT NULL,
+    day date NOT NULL,
+    origin text NOT NULL,
+    outcome text NOT NULL,
+    is_explicit boolean NOT NULL,
+    moved double precision NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT urd_outcome_outcome_check CHECK ((outcome = ANY (ARRAY['acted'::text, 'contradicted'::text])))
+);
+
+COMMENT ON TABLE public.urd_outcome IS 'what came of notes that showed an edge, once a cause';
+
+COMMENT ON COLUMN public.urd_outcome.id IS 'the concept of the edge';
+
+COMMENT ON COLUMN public.urd_outcome.moved IS 'by how much it moved the confidence of the edge';
+
 CREATE TABLE public.world_log (
     space_id text NOT NULL,
     version bigint NOT NULL,
@@ -687,6 +709,9 @@ ALTER TABLE ONLY public.urd_cause
 ALTER TABLE ONLY public.urd_history
     ADD CONSTRAINT urd_history_pkey PRIMARY KEY (space_id, version, n);
 
+ALTER TABLE ONLY public.urd_outcome
+    ADD CONSTRAINT urd_outcome_pkey PRIMARY KEY (space_id, id, parent_id, dim_id, agent, session_id, day, origin, outcome, is_explicit);
+
 ALTER TABLE ONLY public.urd
     ADD CONSTRAINT urd_pkey PRIMARY KEY (space_id, id, parent_id, dim_id);
 
@@ -751,6 +776,8 @@ CREATE INDEX urd_history_at ON public.urd_history USING btree (space_id, at);
 
 CREATE INDEX urd_history_concept ON public.urd_history USING btree (space_id, id, version);
 
+CREATE INDEX urd_outcome_session ON public.urd_outcome USING btree (space_id, session_id);
+
 CREATE INDEX urd_parent ON public.urd USING btree (space_id, parent_id);
 
 CREATE UNIQUE INDEX urd_slot ON public.urd USING btree (space_id, id, dim_id);
@@ -801,6 +828,9 @@ ALTER TABLE ONLY public.urd_cause
 
 ALTER TABLE ONLY public.urd_history
     ADD CONSTRAINT urd_history_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.urd_outcome
+    ADD CONSTRAINT urd_outcome_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.urd
     ADD CONSTRAINT urd_space_id_dim_id_fkey FOREIGN KEY (space_id, dim_id) REFERENCES public.soas(space_id, id);

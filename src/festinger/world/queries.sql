@@ -510,3 +510,215 @@ select text, origin, at from soas_sentence
 where space_id = %(space)s and concept_id = %(concept)s
 order by message_id = any(%(messages)s) desc, id desc
 limit %(limit)s;
+
+-- name: history_until
+-- What became of edges up to a moment.
+select version, n, op, id, parent_id, dim_id, is_isa, confidence, last_confirmed, source, origin, evidence_count,
+       person_stated, unconfirmed, created_at
+from urd_history
+where space_id = %(space)s and at <= %(until)s
+order by version, n;
+
+-- name: history_of
+-- What became of the edges of a concept, oldest first.
+select h.version, h.op, p.token as parent, d.token as dimension, h.is_isa, h.confidence, h.reason, h.conflict_id, h.by,
+       h.at
+from urd_history h
+left join soas p on p.space_id = h.space_id and p.id = h.parent_id
+left join soas d on d.space_id = h.space_id and d.id = h.dim_id
+where h.space_id = %(space)s and h.id = %(concept)s
+order by h.version, h.n;
+
+-- name: find_edge
+-- The edge that a note showed, by its words.
+select u.id, u.parent_id, u.dim_id, u.is_isa, u.confidence, u.last_confirmed, u.source, u.origin, u.evidence_count,
+       u.person_stated, u.unconfirmed, u.created_at, u.version
+from urd u
+join soas c on c.space_id = u.space_id and c.id = u.id
+join soas p on p.space_id = u.space_id and p.id = u.parent_id
+join soas d on d.space_id = u.space_id and d.id = u.dim_id
+where u.space_id = %(space)s and c.token = %(concept)s and p.token = %(parent)s and d.token = %(dimension)s;
+
+-- name: put_edges
+-- Lets many edges stand in free slots, in one go; those that do now.
+insert into urd (space_id, id, parent_id, dim_id, is_isa, confidence, last_confirmed, source, origin, person_stated,
+                 created_at, version)
+select %(space)s, said.id, said.parent_id, said.dim_id, said.is_isa, said.confidence, %(at)s, %(source)s, %(origin)s,
+       %(person_stated)s, %(at)s, %(version)s
+from unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[], %(isas)s::boolean[],
+            %(confidences)s::float8[]) as said (id, parent_id, dim_id, is_isa, confidence)
+on conflict do nothing
+returning id, parent_id, dim_id;
+
+-- name: keep_many_added
+-- Writes down that many edges were added.
+insert into urd_history (space_id, version, n, op, id, parent_id, dim_id, is_isa, confidence, last_confirmed, source,
+                         origin, evidence_count, person_stated, unconfirmed, created_at, reason, by, at)
+select u.space_id, u.version, %(first)s + row_number() over (order by u.id, u.dim_id), 'add', u.id, u.parent_id,
+       u.dim_id, u.is_isa, u.confidence, u.last_confirmed, u.source, u.origin, u.evidence_count, u.person_stated,
+       u.unconfirmed, u.created_at, 'stated', %(by)s, %(at)s
+from urd u
+where u.space_id = %(space)s and u.version = %(version)s and u.id = any(%(ids)s) and u.id <> u.parent_id;
+
+-- name: add_causes
+-- Notes who said many triples.
+insert into urd_cause (space_id, id, parent_id, dim_id, agent, session_id, day, origin, at)
+select %(space)s, said.id, said.parent_id, said.dim_id, %(agent)s, %(session)s, %(day)s, %(origin)s, %(at)s
+from unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[]) as said (id, parent_id, dim_id)
+on conflict do nothing;
+
+-- name: confirm_concepts
+-- Makes many concepts novel.
+update soas set novelty = 1, wanted_at = null
+where space_id = %(space)s and id = any(%(concepts)s) and novelty < 1;
+
+-- name: edges_in_dimensions
+-- Every edge of some dimensions, for a walk over all of them.
+select id, parent_id, dim_id from urd
+where space_id = %(space)s and dim_id = any(%(dims)s) and id <> parent_id;
+
+-- name: nearest_tokens
+-- Words that begin as this one does.
+select token from soas where space_id = %(space)s and token like %(beginning)s order by length(token), token limit 200;
+
+-- name: edges_named
+-- The edges of a concept in words.
+select p.token as parent, d.token as dimension, u.is_isa, u.confidence, u.last_confirmed, u.source, u.origin,
+       u.evidence_count, u.person_stated, u.unconfirmed, u.created_at, u.version, u.parent_id, u.dim_id
+from urd u
+join soas p on p.space_id = u.space_id and p.id = u.parent_id
+join soas d on d.space_id = u.space_id and d.id = u.dim_id
+where u.space_id = %(space)s and u.id = %(concept)s and u.parent_id <> u.id
+order by u.dim_id;
+
+-- name: causes_in_session
+-- Which triples a session is a cause of.
+select distinct id, parent_id, dim_id from urd_cause where space_id = %(space)s and session_id = %(session)s;
+
+-- name: causes_in_message
+-- Which triples a message is a cause of.
+select distinct id, parent_id, dim_id from urd_cause where space_id = %(space)s and message_id = %(message)s;
+
+-- name: drop_causes
+-- Takes causes of a session or a message away.
+delete from urd_cause
+where space_id = %(space)s and (session_id = %(session)s or message_id = %(message)s);
+
+-- name: uncaused
+-- Which of some triples nobody is left who said.
+select t.id, t.parent_id, t.dim_id
+from unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[]) as t (id, parent_id, dim_id)
+left join urd_cause c on c.space_id = %(space)s and c.id = t.id and c.parent_id = t.parent_id and c.dim_id = t.dim_id
+where c.id is null;
+
+-- name: erase_triples
+-- Takes triples away, whether they stand or not.
+delete from urd u using unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[]) as t (id, parent_id, dim_id)
+where u.space_id = %(space)s and u.id = t.id and u.parent_id = t.parent_id and u.dim_id = t.dim_id
+returning u.id, u.dim_id;
+
+-- name: erase_history
+-- Takes triples out of history.
+delete from urd_history h
+using unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[]) as t (id, parent_id, dim_id)
+where h.space_id = %(space)s and h.id = t.id and h.parent_id = t.parent_id and h.dim_id = t.dim_id;
+
+-- name: erase_conflicts
+-- Takes conflicts away that triples are a side of.
+delete from resolution_queue q
+using unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[]) as t (id, parent_id, dim_id)
+where q.space_id = %(space)s and q.about = 'edge' and q.concept_id = t.id
+  and t.parent_id in (q.incoming_parent_id, q.existing_parent_id);
+
+-- name: erase_triple_causes
+-- Takes every cause of triples away.
+delete from urd_cause c
+using unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[]) as t (id, parent_id, dim_id)
+where c.space_id = %(space)s and c.id = t.id and c.parent_id = t.parent_id and c.dim_id = t.dim_id;
+
+-- name: erase_sentences
+-- Takes kept sentences of a session, a message or some concepts away.
+delete from soas_sentence
+where space_id = %(space)s
+  and (session_id = %(session)s or message_id = %(message)s or concept_id = any(%(concepts)s));
+
+-- name: erase_waiting_cues
+-- Takes what a session or a message asserted away.
+delete from cue_waiting where space_id = %(space)s and (session_id = %(session)s or message_id = %(message)s);
+
+-- name: erase_quarantine_causes
+-- Takes what speaks for quarantined triples away, as far as a session or a message does.
+delete from cue_quarantine_cause
+where space_id = %(space)s and (session_id = %(session)s or message_id = %(message)s);
+
+-- name: erase_voiceless_quarantine
+-- Takes quarantined triples away that nothing speaks for any more, or that name a word.
+delete from cue_quarantine q
+where q.space_id = %(space)s
+  and (%(token)s in (q.concept, q.parent, q.dim)
+       or not exists (select from cue_quarantine_cause c where c.space_id = %(space)s and c.quarantine_id = q.id));
+
+-- name: erase_session_marks
+-- Takes what was noted about a session away.
+with unheld as (delete from held_session where space_id = %(space)s and session_id = %(session)s)
+delete from session_collision where space_id = %(space)s and session_id = %(session)s;
+
+-- name: triples_of_concept
+-- Every triple that a concept has any part in, standing or not.
+select id, parent_id, dim_id from urd_cause
+where space_id = %(space)s and %(concept)s in (id, parent_id, dim_id)
+union
+select id, parent_id, dim_id from urd where space_id = %(space)s and %(concept)s in (id, parent_id, dim_id)
+union
+select id, parent_id, dim_id from urd_history where space_id = %(space)s and %(concept)s in (id, parent_id, dim_id);
+
+-- name: erase_aliases
+-- Takes other names of concepts away.
+delete from alias where space_id = %(space)s and concept_id = any(%(concepts)s);
+
+-- name: erase_bare_tokens
+-- Takes words away of which no edge is left.
+delete from soas s
+where s.space_id = %(space)s and s.id = any(%(concepts)s)
+  and not exists (select from urd u where u.space_id = %(space)s and s.id = u.id)
+  and not exists (select from urd u where u.space_id = %(space)s and s.id = u.parent_id)
+  and not exists (select from urd u where u.space_id = %(space)s and s.id = u.dim_id)
+returning s.id;
+
+-- name: calm_concepts
+-- Lets concepts of which no edge is left be novel no more.
+update soas s set novelty = 0
+where s.space_id = %(space)s and s.id = any(%(concepts)s)
+  and not exists (select from urd u where u.space_id = %(space)s and u.id = s.id and u.parent_id <> u.id);
+
+-- name: put_tombstone
+-- Keeps that something was forgotten, without what it was.
+insert into world_tombstone (space_id, id, kind, by, at, edges, causes, others)
+values (%(space)s, %(id)s, %(kind)s, %(by)s, %(at)s, %(edges)s, %(causes)s, %(others)s);
+
+-- name: add_outcome
+-- Notes what came of a note; a row if this cause is new for it.
+insert into urd_outcome (space_id, id, parent_id, dim_id, agent, session_id, day, origin, outcome, is_explicit, moved, at)
+values (%(space)s, %(concept)s, %(parent)s, %(dim)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(outcome)s,
+        %(is_explicit)s, %(moved)s, %(at)s)
+on conflict do nothing
+returning id;
+
+-- name: passive_movement
+-- By how much inferred outcomes have moved an edge since somebody said something outright.
+select coalesce(sum(o.moved), 0)::float8 as moved from urd_outcome o
+where o.space_id = %(space)s and o.id = %(concept)s and o.parent_id = %(parent)s and o.dim_id = %(dim)s
+  and not o.is_explicit
+  and o.at >= coalesce(greatest(
+        (select max(e.at) from urd_outcome e where e.space_id = %(space)s and e.id = %(concept)s
+            and e.parent_id = %(parent)s and e.dim_id = %(dim)s and e.is_explicit),
+        (select max(c.at) from urd_cause c where c.space_id = %(space)s and c.id = %(concept)s
+            and c.parent_id = %(parent)s and c.dim_id = %(dim)s)), '-infinity');
+
+-- name: erase_outcomes
+-- Takes what came of notes away, of a session or of triples.
+delete from urd_outcome o
+where o.space_id = %(space)s
+  and (o.session_id = %(session)s
+       or (o.id, o.parent_id, o.dim_id) in (
+           select * from unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[])));

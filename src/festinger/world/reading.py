@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from festinger.ids import Origin
 from festinger.settings.tree import WorldSettings
-from festinger.text.cues import cues
+from festinger.text.cues import Cue, cues
 from festinger.text.normal import normalised
 from festinger.text.redaction import without_secrets
+from festinger.text.retractions import retractions
 from festinger.text.tokens import Token, content, tokens
 from festinger.text.vocabulary import may_be_vocabulary
 from festinger.world.claims import Claim
@@ -48,22 +49,30 @@ def read(text: str, origin: Origin, world: World) -> Read:
 
 
 def claims(read: Read, world: World, *, is_common: Callable[[str], bool]) -> list[Claim]:
-    """What a text asserts."""
+    """What a text asserts, and what it takes back."""
     dimensions = {world.soas_by_id[dim] for dim in world.dimensions if dim in world.soas_by_id}
     found = cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
+    denials = retractions(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
+    said = [_claim(read, cue) for cue in found]
+    denied = [_claim(read, cue, is_retraction=True) for cue in denials]
     return [
-        Claim(
-            concept=cue.subject,
-            parent=cue.parent,
-            dimension=cue.dimension,
-            is_isa=cue.is_isa,
-            confidence=cue.confidence,
-            pattern=cue.pattern,
-            origin=read.origin,
-        )
-        for cue in found
-        if all(map(may_be_vocabulary, (cue.subject, cue.parent, cue.dimension)))
+        claim
+        for claim in (*said, *denied)
+        if all(map(may_be_vocabulary, (claim.concept, claim.parent, claim.dimension)))
     ]
+
+
+def _claim(read: Read, cue: Cue, *, is_retraction: bool = False) -> Claim:
+    return Claim(
+        concept=cue.subject,
+        parent=cue.parent,
+        dimension=cue.dimension,
+        is_isa=cue.is_isa,
+        confidence=cue.confidence,
+        pattern=cue.pattern,
+        origin=read.origin,
+        is_retraction=is_retraction,
+    )
 
 
 def heard(

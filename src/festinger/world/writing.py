@@ -61,6 +61,8 @@ class Writing:
     cause: Cause | None = None
     changed: dict[tuple[Kind, int | None, int | None], None] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
+    places: int = 0
+    """Places of history that were taken by other ways than `keep`."""
 
     def log(self, kind: Kind, concept: int | None, dim: int | None = None) -> None:
         """Have the other processes look again at this."""
@@ -69,7 +71,11 @@ class Writing:
     def keep(self, op: Op, edge: UrdEdge, *, reason: str, conflict: UUID | None = None) -> None:
         """Write down what becomes of an edge."""
         self.log(Kind.EDGE, edge.id, edge.dim_id)
-        row = edge._asdict() | {"version": self.version, "n": len(self.history) + 1, "op": op.value}
+        row = edge._asdict() | {
+            "version": self.version,
+            "n": self.places + len(self.history) + 1,
+            "op": op.value,
+        }
         row |= {"reason": reason, "conflict": conflict, "by": self.by, "at": self.now, "space": self.space}
         self.history.append(row | {"created_at": edge.created_at or self.now})
 

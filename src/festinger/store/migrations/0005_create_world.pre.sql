@@ -95,6 +95,26 @@ comment on column urd_cause.cost_usd is 'what the model call cost that wrote it;
 create index urd_cause_session on urd_cause (space_id, session_id);
 create index urd_cause_message on urd_cause (space_id, message_id) where message_id is not null;
 
+create table urd_outcome (
+    space_id    text not null references space (id) on delete cascade,
+    id          bigint not null,
+    parent_id   bigint not null,
+    dim_id      bigint not null,
+    agent       text not null,
+    session_id  text not null,
+    day         date not null,
+    origin      text not null,
+    outcome     text not null check (outcome in ('acted', 'contradicted')),
+    is_explicit boolean not null,
+    moved       double precision not null,
+    at          timestamptz not null,
+    primary key (space_id, id, parent_id, dim_id, agent, session_id, day, origin, outcome, is_explicit)
+);
+comment on table urd_outcome is 'what came of notes that showed an edge, once a cause';
+comment on column urd_outcome.id is 'the concept of the edge';
+comment on column urd_outcome.moved is 'by how much it moved the confidence of the edge';
+create index urd_outcome_session on urd_outcome (space_id, session_id);
+
 create table urd_history (
     space_id       text not null references space (id) on delete cascade,
     version        bigint not null,

@@ -1,0 +1,77 @@
+"""What happens when somebody states a fact on purpose?
+
+It passes by thresholds and models: the edge stands at once with full confidence, or a conflict waits with the highest
+priority. Whether a person or an agent stated it is told by the door and decides who wins later.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from festinger.errors import BadFact, TooLarge
+from festinger.ids import Cause, SpaceId
+from festinger.text.facts import parse_fact
+from festinger.world.claims import Claim
+from festinger.world.desk import Desk
+from festinger.world.edge import Source, Statement
+from festinger.world.quarantine import admit_stated
+from festinger.world.state import Stated, check_statement, state_in
+from festinger.world.writing import writing
+
+CERTAIN = 1.0
+MOST_FACTS = 100
+PATTERN = "iknowthat"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A fact, and what became of it."""
+
+    said: Statement
+    stated: Stated
+
+
+def statement_of(fact: str, because: Cause, *, message: str | None = None) -> Statement:
+    """The statement that a fact makes; one that cannot be read or cannot stand is `BadFact`."""
+    parsed = parse_fact(fact)
+    said = Statement(
+        concept=parsed.concept,
+        parent=parsed.parent,
+        dimension=parsed.dimension,
+        is_isa=parsed.is_isa,
+        confidence=CERTAIN,
+        source=Source.GUTASK,
+        cause=because,
+        message=message,
+    )
+    check_statement(said)
+    return said
+
+
+async def iknowthat(
+    desk: Desk, space: SpaceId, facts: Sequence[str], *, because: Cause, message: str | None = None
+) -> list[Known]:
+    """State facts, all of them or none; when this returns they are in this process's memory too."""
+    if len(facts) > MOST_FACTS:
+        raise TooLarge(f"At most {MOST_FACTS} facts can be stated at once; these are {len(facts)}.")
+    if not facts:
+        raise BadFact("There is no fact.")
+    said = [statement_of(fact, because, message=message) for fact in facts]
+    async with writing(desk, space, by=because.origin.value, cause=because) as change:
+        known = []
+        for each in said:
+            if each.is_of_person:
+                await admit_stated(change, _claim(each))
+            known.append(Known(said=each, stated=await state_in(change, each)))
+    return known
+
+
+def _claim(said: Statement) -> Claim:
+    return Claim(
+        concept=said.concept,
+        parent=said.parent,
+        dimension=said.dimension,
+        is_isa=said.is_isa,
+        confidence=said.confidence,
+        pattern=PATTERN,
+        origin=said.origin,
+    )
