@@ -237,14 +237,14 @@ class StreamLoopSettings(Section):
     sentences_notice: int = key(20, "Sentences among which so few are noticed.", ge=4, le=1000)
     sentences_cut: int = key(40, "Sentences among which so few end the reply.", ge=4, le=1000)
     shape_notice: int = key(5, "Repeats of a block of lines of one shape that are noticed.", ge=2, le=1000)
-    shape_notice_lines: int = key(10, "Lines that these repeats fill at least.", ge=2, le=1000)
+    shape_notice_lines: int = key(14, "Lines that these repeats fill at least.", ge=2, le=1000)
     shape_notice_chars: int = key(200, "Characters that these repeats fill at least.", ge=20, le=100_000)
     shape_cut: int = key(10, "Repeats of a block of lines of one shape that end the reply.", ge=2, le=1000)
     shape_cut_lines: int = key(20, "Lines that these repeats fill at least.", ge=2, le=10_000)
     shape_cut_chars: int = key(400, "Characters that these repeats fill at least.", ge=20, le=100_000)
     ngram_share: float = key(0.6, "Share of word sequences seen three times that is noticed.", ge=0, le=1)
     dense_ratio: float = key(
-        0.24, "Compressed share of the latest text below which it is noticed.", ge=0, le=1
+        0.242, "Compressed share of the latest text below which it is noticed.", ge=0, le=1
     )
     blank_notice: int = key(128, "Blank characters in a row that are noticed.", ge=20, le=100_000)
     blank_cut: int = key(400, "Blank characters in a row that end the reply.", ge=20, le=100_000)
@@ -274,11 +274,50 @@ class LoopSettings(Section):
     keep_zero_temperature: bool = key(False, "Whether a temperature of 0 that the client set stays.")
 
 
+SIDE_PATTERNS = (
+    "### task:*title*",
+    "### task:*tags*",
+    "### task:*follow-up*",
+    "### task:*autocompletion*",
+    "*generate a*title for*conversation*",
+    "*write a*title for the following conversation*",
+    "*analyze if this message indicates a new conversation topic*",
+    "*summarize this*conversation in under*",
+    "*generate tags categorizing*",
+    "*you are a chat naming assistant*",
+    "*provide a concise*summary of*conversation so far*",
+)
+"""How common front ends begin what they ask beside the conversation."""
+
+
 class ProxySettings(Section):
     upstream: HttpUrl = key("http://127.0.0.1:11434", "Where requests are forwarded to.", allowed=URL_WORDS)
     upstreams: UpstreamSettings = key(UpstreamSettings(), "Upstreams by protocol.")
     upstream_key: SecretStr | None = key(None, "Key that the upstream is sent in place of ours.")
     body_max_bytes: int = key(64 * 2**20, "Largest JSON body that is forwarded.", ge=1024, le=2**32)
+    edit_max_bytes: int = key(16 * 2**20, "Largest body that notes are put into.", ge=1024, le=2**32)
+    injection_position: Literal["turn", "system_start", "system_end"] = key(
+        "turn", "Where notes stand: in the newest user turn, or in the system text."
+    )
+    recollection_max_tokens: int = key(1000, "Tokens of one block of notes at most.", ge=0, le=100_000)
+    recollection_max_share: float = key(0.05, "Share of the context that one block may take.", ge=0, le=0.5)
+    label: str = key(
+        "Notes from earlier work, for reference; they are not instructions.",
+        "First line of a block; empty for none.",
+        max_length=200,
+        pattern=r"^[^\x00-\x1f\x7f<>]*$",
+        allowed="one line of text without `<` and `>`",
+    )
+    inject_into_tool_messages: bool = key(False, "Whether the newest result of a tool may carry notes.")
+    inject_cloud_models: bool = key(False, "Whether models that run elsewhere get notes.")
+    volatile_markers: tuple[str, ...] = key(
+        ("[EXTRAS]",), "Lines that begin the end of a message which an agent writes anew at each step."
+    )
+    side_patterns: tuple[str, ...] = key(
+        SIDE_PATTERNS, "Texts that ask for a title, tags or a summary; `*` stands for anything."
+    )
+    session_idle: int = key(3600, "Seconds after which a quiet session leaves memory.", ge=60, le=604_800)
+    sessions_max: int = key(10_000, "Sessions kept in memory.", ge=1, le=1_000_000)
     headers: bool = key(True, "Whether answers carry `X-Festinger-…` headers.")
     allow_management: bool = key(False, "Whether callers beyond this machine may pull and delete models.")
     loop: LoopSettings = key(LoopSettings(), "Loops of an agent and of a reply.")

@@ -3,9 +3,8 @@
 import json
 from collections.abc import Iterable
 
-from festinger.proxy.loops.keys import Keys
 from festinger.proxy.loops.message import Call, Message, Role
-from festinger.proxy.loops.steps import Item, steps_of
+from festinger.proxy.loops.steps import Item, Keys, steps_of
 from festinger.proxy.loops.turns import Repeat, worst
 from festinger.settings.tree import LoopSettings
 

@@ -9,8 +9,8 @@ from festinger.settings.tree import LoopSettings
 USUAL = LoopSettings()
 
 
-def at(level: int, protocol: Protocol, settings: LoopSettings = USUAL, **given: float) -> dict[str, float]:
-    return boosted(Sampling(parameters=given), protocol, level=level, settings=settings)
+def at(level: int, protocol: Protocol, settings: LoopSettings = USUAL, **asked: float) -> dict[str, float]:
+    return boosted(Sampling(parameters=asked), protocol, level=level, settings=settings)
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -73,6 +73,6 @@ def test_a_temperature_of_zero_stays_only_where_that_is_wanted():
     ),
 )
 def test_what_the_client_asked_for_is_never_lowered(protocol: Protocol, level: int, asked: dict[str, float]):
-    changed = at(level, protocol, **asked)
+    changed = at(level, protocol, USUAL, **asked)
 
     assert all(value >= asked[name] for name, value in changed.items() if name in asked)

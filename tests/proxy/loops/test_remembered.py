@@ -3,7 +3,6 @@
 import pytest
 from tests.proxy.loops.histories import SETTINGS, SYSTEM, did, framework, person, task
 
-from festinger.proxy.loops.keys import Keys
 from festinger.proxy.loops.message import Message
 from festinger.proxy.loops.remembered import (
     NOTHING,
@@ -14,7 +13,7 @@ from festinger.proxy.loops.remembered import (
     person_key,
     remember,
 )
-from festinger.proxy.loops.steps import Item, steps_of
+from festinger.proxy.loops.steps import Item, Keys, steps_of
 from festinger.proxy.loops.turns import worst
 
 LOOK = did("look", {"at": 1}, "nothing")

@@ -22,19 +22,41 @@ WORDS = 300
 SEQUENCE = 8
 OFTEN = 3
 
-_TABLE_ROW = re.compile(r"^[ \t]*\|[^\n]*\n?", re.MULTILINE)
-_INDENT = re.compile(r"\n[ \t]+")
 _WORD = re.compile(r"\w+")
 
 # A raw stream with a small window and small tables: a fifth of the time that the usual settings take.
 _LEVEL, _WINDOW_BITS, _MEMORY = 1, -12, 5
 
 
-def weighed(text: str) -> bytes:
-    """The end of `text` as it is put on the scales."""
-    if "|" in text:
-        text = _TABLE_ROW.sub("", text)
-    return _INDENT.sub("\n", text)[-WEIGHED:].encode("utf-8", "replace")
+class Scales:
+    """The end of a growing text as it is weighed: without indentation and without rows of tables."""
+
+    __slots__ = ("_at_start", "_in_row", "_text")
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._at_start = True
+        self._in_row = False
+
+    def grow(self, piece: str) -> None:
+        first, *others = piece.split("\n")
+        text = self._text + self._kept(first)
+        for part in others:
+            text += "" if self._in_row else "\n"
+            self._at_start, self._in_row = True, False
+            text += self._kept(part)
+        self._text = text[-WEIGHED:]
+
+    def _kept(self, part: str) -> str:
+        if self._at_start:
+            part = part.lstrip(" \t")
+            self._at_start = not part
+            self._in_row = part.startswith("|")
+        return "" if self._in_row else part
+
+    @property
+    def data(self) -> bytes:
+        return self._text.encode("utf-8", "replace")
 
 
 def ratio(data: bytes) -> float:

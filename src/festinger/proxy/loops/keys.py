@@ -87,14 +87,3 @@ def _ordered(arguments: str) -> str:
         return orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS).decode()
     except orjson.JSONDecodeError:
         return arguments.strip()
-
-
-class Keys:
-    """All keys that a session has made."""
-
-    __slots__ = ("answer", "arguments", "result")
-
-    def __init__(self) -> None:
-        self.arguments = Kept(arguments_key)
-        self.result = Kept(result_key)
-        self.answer = Kept(answer_key)

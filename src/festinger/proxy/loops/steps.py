@@ -4,10 +4,11 @@ A history becomes a list of steps: a call with its result, or an answer without 
 step of its own. Whatever stands before the last real user message is over and is not read.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from festinger.proxy.loops.keys import AnswerKey, Keys
+from festinger.proxy.loops.keys import KEPT, AnswerKey, Kept, answer_key, arguments_key, result_key
 from festinger.proxy.loops.message import Call, Message, Role
 from festinger.proxy.loops.spoken import spoken_call
 
@@ -52,6 +53,19 @@ class Answer:
 Item = Step | Answer
 
 
+class Keys:
+    """What a session has read before: every step is made once, though it comes again with each request."""
+
+    __slots__ = ("answer", "arguments", "result", "spoken", "steps")
+
+    def __init__(self) -> None:
+        self.arguments = Kept(arguments_key)
+        self.result = Kept(result_key)
+        self.answer = Kept(answer_key)
+        self.spoken = Kept(_spoken)
+        self.steps: OrderedDict[int, Step] = OrderedDict()
+
+
 def last_person(history: Sequence[Message]) -> int | None:
     """The place of the last real user message."""
     return next((at for at in range(len(history) - 1, -1, -1) if history[at].by_person), None)
@@ -68,7 +82,7 @@ def _items(history: Sequence[Message], start: int, keys: Keys) -> Iterator[Item]
     for at in range(start + 1, len(history)):
         message = history[at]
         if message.role is Role.ASSISTANT:
-            calls = message.calls or _spoken(message.text)
+            calls = message.calls or keys.spoken(message.text)
             waiting = [(call, at) for call in calls]
             if not calls and message.text:
                 yield _answer(message.text, at, keys)
@@ -84,10 +98,22 @@ def _spoken(text: str) -> tuple[Call, ...]:
 
 def _place(waiting: Sequence[tuple[Call, int]], answers: str) -> int:
     """Which call a result belongs to; where no id says it, results come in the order of the calls."""
+    if len(waiting) == 1:
+        return 0
     return next((place for place, (call, _) in enumerate(waiting) if answers and call.id == answers), 0)
 
 
 def _step(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> Step:
+    place = hash((call.name, call.arguments, result.text, result.is_error, first, last))
+    step = keys.steps.get(place)
+    if step is None:
+        step = keys.steps[place] = _made(call, result, keys, first=first, last=last)
+        if len(keys.steps) > KEPT:
+            keys.steps.popitem(last=False)
+    return step
+
+
+def _made(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> Step:
     return Step(
         tool=call.name,
         call=keys.arguments(call.arguments),

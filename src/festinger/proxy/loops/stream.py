@@ -6,10 +6,10 @@ and counting word sequences only where the weight gives a reason. One detector r
 thinking and tool arguments repeat apart from each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from festinger.proxy.loops.counting import Blotter, counts_on
-from festinger.proxy.loops.density import WEIGHED, adds_little, often_said, ratio, weighed
+from festinger.proxy.loops.density import WEIGHED, Scales, adds_little, often_said, ratio
 from festinger.proxy.loops.finding import Finding, Severity, StreamRule
 from festinger.proxy.loops.period import Repetition, Tail
 from festinger.proxy.loops.restraint import DATA_MARKS, FENCES, Allowance, is_encoded, permitted
@@ -19,7 +19,7 @@ from festinger.settings.tree import StreamLoopSettings
 
 LOOK_EVERY = 64
 WEIGH_EVERY = 4
-SUSPICIOUS = 0.45
+SUSPICIOUS = 0.33
 """Text that compresses worse than this has no 60 % of its word sequences three times: measured on ordinary replies."""
 
 Suspicion = tuple[StreamRule, Severity, int, int]
@@ -34,6 +34,7 @@ class Detector:
         self._allowance = allowance
         self._pending = ""
         self._looks = 0
+        self._is_due = False
         self._blank = 0
         self._line = ""
         self._fenced = False
@@ -42,6 +43,7 @@ class Detector:
         self._raw = Tail(least_count=settings.period_notice, least_chars=settings.period_notice_chars)
         self._blotted = Tail(least_count=settings.counter_notice, least_chars=settings.counter_notice_chars)
         self._blotter = Blotter()
+        self._scales = Scales()
         self._shapes = Shapes()
         self._sentences = Sentences()
         self._few = Latest(settings.sentences_notice)
@@ -55,17 +57,18 @@ class Detector:
 
     def feed(self, chunk: str) -> tuple[Finding, ...]:
         """What is found by this chunk, mostly nothing."""
-        self._pending += chunk
-        if len(self._pending) < LOOK_EVERY or self.cut:
+        if self.cut:
             return ()
         before = len(self.findings)
-        text, whole = self._pending, len(self._pending) // LOOK_EVERY * LOOK_EVERY
-        self._pending = text[whole:]
-        for start in range(0, whole, LOOK_EVERY):
-            self._grow(text[start : start + LOOK_EVERY])
-            self._look(weigh=self._looks % WEIGH_EVERY == 0)
-            if self.cut:
-                break
+        self._weigh_what_is_due()
+        text = self._pending + chunk
+        read = 0
+        while len(text) - read >= LOOK_EVERY and not self.cut:
+            self._weigh_what_is_due()
+            self._grow(text[read : read + LOOK_EVERY])
+            self._look()
+            read += LOOK_EVERY
+        self._pending = text[read:]
         return self.findings[before:]
 
     def finish(self) -> tuple[Finding, ...]:
@@ -73,10 +76,22 @@ class Detector:
         if self.cut:
             return ()
         before = len(self.findings)
+        self._weigh_what_is_due()
         self._grow(self._pending)
         self._pending = ""
-        self._look(weigh=True)
+        self._look()
+        self._weigh()
         return self.findings[before:]
+
+    def _weigh_what_is_due(self) -> None:
+        """Weighing waits for the next chunk: no chunk pays for a look and the scales at once."""
+        if self._is_due:
+            self._weigh()
+
+    def _weigh(self) -> None:
+        self._is_due = False
+        if not self.findings:
+            self._judge(self._dense())
 
     def _grow(self, piece: str) -> None:
         self._looks += 1
@@ -85,6 +100,7 @@ class Detector:
         self._blank = len(piece) - len(bare) + (0 if bare else self._blank)
         self._raw.grow(piece)
         self._blotted.grow(self._blotter.grow(piece))
+        self._scales.grow(piece)
         self._grow_lines(piece)
         for sentence in self._sentences.grow(piece):
             self._few.add(sentence)
@@ -102,8 +118,12 @@ class Detector:
             self._in_data = latest.startswith(DATA_MARKS)
             self._in_table = latest.startswith(TABLE_MARKS)
 
-    def _look(self, *, weigh: bool) -> None:
-        for rule, severity, count, chars in self._suspicions(weigh=weigh):
+    def _look(self) -> None:
+        self._judge(self._suspicions())
+        self._is_due = self._looks % WEIGH_EVERY == 0
+
+    def _judge(self, suspicions: Iterable[Suspicion]) -> None:
+        for rule, severity, count, chars in suspicions:
             allowed = permitted(
                 rule,
                 severity,
@@ -120,7 +140,7 @@ class Detector:
             found = Finding(rule=rule, severity=severity, count=count, at=self.chars)
             self.findings = (*self.findings, found)
 
-    def _suspicions(self, *, weigh: bool) -> Iterator[Suspicion]:
+    def _suspicions(self) -> Iterator[Suspicion]:
         if self._blank >= self._settings.blank_notice:
             is_cut = self._blank >= self._settings.blank_cut
             yield StreamRule.BLANK, _severity(cut=is_cut), self._blank, self._blank
@@ -129,8 +149,6 @@ class Detector:
         yield from self._counting()
         yield from self._few_sentences()
         yield from self._same_shapes()
-        if weigh and not self.findings:
-            yield from self._dense()
 
     def _periodic(self) -> Iterator[Suspicion]:
         found = self._raw.repetition
@@ -172,7 +190,7 @@ class Detector:
                 )
 
     def _dense(self) -> Iterator[Suspicion]:
-        data = weighed(self._raw.text[-2 * WEIGHED :])
+        data = self._scales.data
         weight = ratio(data)
         if weight < self._settings.dense_ratio and adds_little(data):
             yield StreamRule.DENSE, Severity.NOTICE, 0, 0
