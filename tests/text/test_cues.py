@@ -118,6 +118,12 @@ def test_a_cue_is_whole_words_side_by_side(text: str):
 
 
 @pytest.mark.requirement("W-10")
+def test_what_stands_far_apart_is_not_joined():
+    assert found("gnommoweb" + " " * 100 + "is a repo") != []
+    assert found("gnommoweb" + " " * 101 + "is a repo") == []
+
+
+@pytest.mark.requirement("W-10")
 def test_a_cue_says_where_it_stands_in_the_normalised_text():
     text = "Well: ｇnommoweb is a repo of Glitch University, they say."
 

@@ -7,10 +7,13 @@ round; joining them in a sentence that does not say so is a false one. What a tr
 each triple from a sentence without one is a false edge. The plain baseline `is_a` is measured in the same run.
 """
 
+import gzip
+import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from festinger.text.cues import cues
 from festinger.text.tokens import tokens
@@ -25,6 +28,7 @@ class Triple(NamedTuple):
 
 
 Scanner = Callable[[str], Sequence[Triple]]
+Agrees = Callable[[str, Iterable[str]], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,29 +79,35 @@ def shipped(text: str) -> list[Triple]:
     ]
 
 
-def plain_is_a(term: str, text: str) -> str | None:
-    """The baseline: the phrase after the term and a form of `be` with an article, 220 characters on at most."""
-    cue = rf"{re.escape(term)}.{{0,220}}?\b(?:is|are|was|were|refers to|means)\s+(?:an?|the|any|one)\s+([\w\s-]+)"
-    found = re.search(cue, text, re.IGNORECASE | re.DOTALL)
-    return found and _phrase_before(found.group(1))
+def plain_is_a(terms: Mapping[str, str]) -> Scanner:
+    """The baseline `is_a`, which is told the term of each text."""
+
+    def scan(text: str) -> list[Triple]:
+        parent = _phrase_after(terms[text], text)
+        return [Triple(subject=_spaced(terms[text]), parent=parent, is_isa=True)] if parent else []
+
+    return scan
 
 
-_STOPS = re.compile(r"\s(?:of|that|which|who|in|on|for|with|by|from|to|and|or|used|based|is|was|at|as)\b")
+def _phrase_after(term: str, text: str) -> str | None:
+    """What follows the term and, 220 characters on at most, a form of `be` with an article."""
+    cue = rf"{re.escape(term)}.{{0,220}}?\b(?:is|are|was|were|refers to|means) (?:an?|the) ([\w\s-]+)"
+    found = re.search(cue, text, re.IGNORECASE)
+    return found.group(1).lower() if found else None
 
 
-def _phrase_before(words: str) -> str:
-    return _STOPS.split(words.strip().lower(), maxsplit=1)[0]
-
-
-def definitions(items: Iterable[Definition], scan: Scanner) -> tuple[Found, float]:
+def definitions(
+    items: Iterable[Definition], scan: Scanner, *, agrees: Agrees | None = None
+) -> tuple[Found, float]:
     """How well definitions are found, and the share of those found whose parent is right."""
+    agrees = agrees or is_parent
     outcomes = [
         (item, [triple for triple in scan(item.text) if _is_about(triple, item.term)]) for item in items
     ]
     right = [(item, triples) for item, triples in outcomes if item.parents and triples]
     false = sum(not item.parents and bool(triples) for item, triples in outcomes)
     missed = sum(bool(item.parents) and not triples for item, triples in outcomes)
-    agree = sum(any(is_parent(triple.parent, item.parents) for triple in triples) for item, triples in right)
+    agree = sum(any(agrees(triple.parent, item.parents) for triple in triples) for item, triples in right)
     return Found(right=len(right), false=false, missed=missed), agree / max(1, len(right))
 
 
@@ -109,6 +119,11 @@ def is_parent(parent: str, marked: Iterable[str]) -> bool:
     """Whether it ends with the last word of a marked parent, or with the noun that its `of` hangs on."""
     ends = {word for one in marked for word in (_last(_spaced(one)), _last(_spaced(one).split(" of ")[0]))}
     return _last(parent) in ends
+
+
+def holds_parent(phrase: str, marked: Iterable[str]) -> bool:
+    """Whether a marked parent's last word stands anywhere in it: kinder, for a baseline that gives a whole phrase."""
+    return not {_last(_spaced(one)) for one in marked}.isdisjoint(phrase.split())
 
 
 def _last(phrase: str) -> str:
@@ -147,3 +162,24 @@ def per_thousand(texts: Iterable[str], scan: Scanner) -> float:
 
 def _spaced(written: str) -> str:
     return " ".join(token.text.replace("_", " ") for token in tokens(written))
+
+
+def read_definitions(folder: Path) -> list[Definition]:
+    """The definition sentences in a folder of data."""
+    return [
+        Definition(text=row["text"], term=row["term"], parents=tuple(row["parents"]))
+        for row in _rows(folder / "wcl" / "sentences.jsonl.gz")
+    ]
+
+
+def read_pairs(folder: Path, name: str = "sentences") -> list[Pair]:
+    """The part–whole sentences in a folder of data; `calibration` is the other file."""
+    return [
+        Pair(text=row["text"], nouns=(row["e1"], row["e2"]), part=row["part"], whole=row["whole"])
+        for row in _rows(folder / "semeval2010_t8" / f"{name}.jsonl.gz")
+    ]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, mode="rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]

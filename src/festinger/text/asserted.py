@@ -30,6 +30,11 @@ _QUOTED = re.compile(
 )
 """Code and quotations. No step is taken back, so an open quotation mark costs one look ahead and no more."""
 
+WIDEST_GAP = 100
+"""Characters between two words of one phrase."""
+_CHASM = "\n;\n"
+"""What a wider gap is read as: it parts whatever stands around it, and costs no more to look at."""
+
 _MAY_QUOTE = re.compile(r"""[`~>"“„«‹「『'‘]""")
 _TURN = re.compile(r"[;:—–]| - ")
 _QUESTION = re.compile(r"[?？؟]")
@@ -65,7 +70,8 @@ class Reading:
     def gap(self, index: int) -> str:
         """What stands before a token; a token that does not exist has none."""
         start = self.tokens[index - 1].end if index > 0 else 0
-        return self.text[start : self.tokens[index].start]
+        end = self.tokens[index].start
+        return self.text[start:end] if end - start <= WIDEST_GAP else _CHASM
 
     def bounds(self, index: int) -> tuple[int, int]:
         """First and last token of the sentence."""

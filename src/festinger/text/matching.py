@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from festinger.text.asserted import Reading
-from festinger.text.operands import is_blank, phrase_after
+from festinger.text.operands import LABELS, behind_quantifiers, is_blank, phrase_after
 from festinger.text.patterns import (
     AFTER_BE,
     ALONE,
@@ -26,7 +26,7 @@ from festinger.text.patterns import (
 from festinger.text.words import words
 
 _KINDS = words("kinds") | {"instance"}
-_LABELS = frozenset({"abbreviation", "expression", "label", "name", "nickname", "synonym", "term", "word"})
+_GATHERINGS = words("gatherings")
 _COLLECTIVES = words("collectives")
 _ADVERBS = words("adverbs")
 
@@ -72,6 +72,8 @@ def after_be(reading: Reading, index: int, *, most: float, name: str) -> Match |
     found = _phrase(reading, index, AFTER_BE) or _article(reading, index)
     if found is None:
         return None
+    if found.pattern.is_isa:
+        found = _led_on(reading, found)
     pattern = found.pattern
     named = replace(pattern, name=f"{name} {pattern.name}", confidence=min(pattern.confidence, most))
     return replace(found, pattern=named)
@@ -81,31 +83,51 @@ def _article(reading: Reading, index: int) -> Match | None:
     if index >= len(reading.tokens) or not is_blank(reading.gap(index)):
         return None
     word = reading.tokens[index].text
-    if word in ARTICLES:
+    if word in ARTICLES and not any(_are(reading, index, picked) for picked in _PICKED):
         pattern = Pattern(name=word, is_isa=True, dimension=TYPE, confidence=ARTICLES[word])
         return _led_on(reading, Match(pattern=pattern, first=index, start=index + 1))
-    if word == "one" and _is(reading, index + 1, "of"):
-        pattern = Pattern(name="one of", is_isa=True, dimension=TYPE, confidence=LOOSE)
-        return _led_on(reading, Match(pattern=pattern, first=index, start=index + 2))
+    for picked in _PICKED:
+        if _are(reading, index, picked):
+            pattern = Pattern(name=" ".join(picked), is_isa=True, dimension=TYPE, confidence=LOOSE)
+            start = behind_quantifiers(reading, index + len(picked))
+            return _led_on(reading, Match(pattern=pattern, first=index, start=start))
     return None
 
 
+_PICKED = (("any", "one", "of"), ("any", "of"), ("one", "of"))
+"""Words that pick one of many."""
+
+
 def _led_on(reading: Reading, match: Match) -> Match:
-    """The match behind a noun that only leads on: `kind of`, `part of`."""
+    """The match behind a noun that only leads on: `kind of`, `part of`, `term for`."""
     phrase = phrase_after(reading, match.start)
-    noun = reading.tokens[phrase[-1]].text if phrase else ""
-    if noun in _LABELS and _is(reading, phrase[-1] + 1, "for"):
-        pattern = replace(match.pattern, name=f"{match.pattern.name} {noun} for")
-        return _led_on(reading, replace(match, pattern=pattern, start=phrase[-1] + 2))
-    if not phrase or not _is(reading, phrase[-1] + 1, "of"):
+    if not phrase:
         return match
-    pattern = replace(match.pattern, name=f"{match.pattern.name} {noun} of")
-    if noun in PARTS:
-        part = replace(pattern, is_isa=False, dimension=MEMBERSHIP)
-        return replace(match, pattern=part, start=phrase[-1] + 2)
-    if noun in _KINDS:
-        return _led_on(reading, replace(match, pattern=pattern, start=phrase[-1] + 2))
+    noun = reading.tokens[phrase[-1]].text
+    for link in _LINKS if noun in LABELS else (("of",),):
+        if _are(reading, phrase[-1] + 1, link):
+            behind = phrase[-1] + 1 + len(link)
+            return _behind(reading, match, behind, said=f"{noun} {' '.join(link)}")
     return match
+
+
+_LINKS = (("for",), ("used", "for"), ("used", "to", "describe"), ("used", "to", "refer", "to"))
+"""What may stand between a noun for words and the thing that is meant."""
+
+
+def _behind(reading: Reading, match: Match, start: int, *, said: str) -> Match:
+    noun, link = said.split(" ", maxsplit=1)
+    further = replace(match, pattern=replace(match.pattern, name=f"{match.pattern.name} {said}"), start=start)
+    if noun in PARTS:
+        return replace(further, pattern=replace(further.pattern, is_isa=False, dimension=MEMBERSHIP))
+    if noun in _KINDS or link != "of" or (noun in _GATHERINGS and not _is_name_after(reading, start)):
+        return _led_on(reading, replace(further, start=behind_quantifiers(reading, start)))
+    return match
+
+
+def _is_name_after(reading: Reading, start: int) -> bool:
+    phrase = phrase_after(reading, start)
+    return bool(phrase) and reading.tokens[phrase[-1]].capital
 
 
 def _phrase(reading: Reading, index: int, table: Mapping[tuple[str, ...], Pattern]) -> Match | None:
@@ -115,6 +137,10 @@ def _phrase(reading: Reading, index: int, table: Mapping[tuple[str, ...], Patter
         if (pattern := table.get(phrase)) and all(is_blank(reading.gap(at)) for at in gaps):
             return Match(pattern=pattern, first=index, start=index + len(phrase))
     return None
+
+
+def _are(reading: Reading, index: int, wanted: tuple[str, ...]) -> bool:
+    return all(_is(reading, index + at, word) for at, word in enumerate(wanted))
 
 
 def _is(reading: Reading, index: int, word: str) -> bool:

@@ -28,6 +28,7 @@ _NOT_PARTICIPLES = words("not_participles")
 _AFTERTHOUGHTS = words("afterthoughts")
 _LY_NOUNS = words("ly_nouns")
 _ADJECTIVES = words("adjectives")
+_NOT_ADJECTIVES = words("not_adjectives")
 _SAYINGS = words("sayings")
 _EMPTY_NOUNS = words("empty_nouns")
 _ADVERBS = words("adverbs")
@@ -37,6 +38,11 @@ _CUE_WORDS = {phrase[:2] for phrase in ALONE if len(phrase) > 1} | {phrase[:2] f
 ARTICLES = frozenset({"a", "an", "the"})
 GENERIC = frozenset({"a", "an", "every", "any"})
 POSSESSIVES = frozenset({"my", "your", "his", "her", "its", "our", "their", "whose"})
+LABELS = frozenset(
+    {"abbreviation", "expression", "label", "name", "nickname", "phrase", "synonym", "term", "word"}
+)
+"""Nouns for words: the thing itself stands next to them, or behind their `for`."""
+QUANTIFIERS = words("quantifiers")
 HEDGES = frozenset({"bit", "lot", "tad"})
 """`a bit slow` names nothing."""
 _POINTING = ARTICLES | POSSESSIVES | frozenset({"this", "that", "these", "those", "some", "each", "no"})
@@ -64,8 +70,8 @@ _PREAMBLES = frozenset(
 ) | words("openers")
 _OPENING = re.compile(r"""[ \t]+[\[*_"“'‘`]*[ \t]*""")
 _CLOSING = re.compile(r"""[ \t]*[\]*_"”'’`]{0,3}[ \t]+""")
-_PARENTHESIS_ENDS = re.compile(r"""[^()\w,;:]*\)+["”'’*_]*[ \t]+""")
-_APPOSITION_ENDS = re.compile(r"""[^()\w;:]*\)*["”'’*_]*[ \t]*,[ \t]+""")
+_PARENTHESIS_ENDS = re.compile(r"""[^()\w,;:]*\)[ \t)]*["”'’*_]*[ \t]+""")
+_APPOSITION_ENDS = re.compile(r"""[^()\w;:]*[ \t)]*["”'’*_]*[ \t]*,[ \t]+""")
 _APPOSITION_BEGINS = re.compile(r"""["”'’*_]*[ \t]*[,(]""")
 _INNER = re.compile(r"[ \t]+\[*[ \t]*|[ \t]*/[ \t]*")
 _COMMA = re.compile(r"[ \t]*,[ \t]+")
@@ -125,9 +131,20 @@ def _ends_phrase(reading: Reading, index: int, *, first: int) -> bool:
     return index > first and (_follows_noun(reading, index) or _opens_cue(reading, index))
 
 
+def behind_quantifiers(reading: Reading, start: int) -> int:
+    """Where the noun phrase of `one of the three most …` begins."""
+    while (
+        start + 1 < len(reading.tokens)
+        and reading.tokens[start].text in QUANTIFIERS
+        and is_blank(reading.gap(start + 1))
+    ):
+        start += 1
+    return start
+
+
 def _link(reading: Reading, end: int, *, first: int) -> int | None:
     """The token with which the phrase goes on behind a comma, `and` or `or`, if it has only come to an adjective."""
-    if end == first or not is_adjective(reading.tokens[end - 1].text):
+    if end == first or not _may_be_adjective(reading.tokens[end - 1].text):
         return None
     if reading.tokens[end].text in ("and", "or") and is_blank(reading.gap(end).removeprefix(",")):
         end += 1
@@ -135,6 +152,11 @@ def _link(reading: Reading, end: int, *, first: int) -> int | None:
         return None
     goes_on = end < len(reading.tokens) and reading.tokens[end].text not in FUNCTION_WORDS
     return end if goes_on else None
+
+
+def _may_be_adjective(word: str) -> bool:
+    """Whether it goes before a noun where a comma, `and` or `or` follows it: also `two-wheeled`."""
+    return is_adjective(word) or "-" in word
 
 
 def _opens_cue(reading: Reading, index: int) -> bool:
@@ -155,7 +177,8 @@ def _follows_noun(reading: Reading, index: int) -> bool:
     if word.endswith("ing") and index + 1 < len(reading.tokens):
         return reading.tokens[index + 1].text in ARTICLES | POSSESSIVES
     if word in _PARTICIPLES or word in _AFTERTHOUGHTS or _looks_adverbial(word):
-        return not _noun_follows(reading, index)
+        # `a specific set`: behind an adjective even a participle is the noun.
+        return not (is_adjective(reading.tokens[index - 1].text) or _noun_follows(reading, index))
     return False
 
 
@@ -178,7 +201,9 @@ def _noun_follows(reading: Reading, index: int) -> bool:
 
 def is_adjective(word: str) -> bool:
     """Whether it can only be a word that goes before a noun."""
-    return word in _ADJECTIVES or _ADJECTIVE.fullmatch(word) is not None
+    if word in _ADJECTIVES or _looks_adverbial(word):
+        return True
+    return word.endswith(_ADJECTIVE_ENDINGS) and word not in _NOT_ADJECTIVES
 
 
 def object_after(reading: Reading, start: int) -> Operand | None:
@@ -362,7 +387,7 @@ def _goes_with(reading: Reading, first: int) -> bool:
     """Whether the word before belongs to the phrase that begins at `first`."""
     word = reading.tokens[first - 1].text
     return is_blank(reading.gap(first)) and not (
-        word in FUNCTION_WORDS or word in _PRONOUNS or word in _SAYINGS or is_number(word)
+        word in FUNCTION_WORDS or word in _PRONOUNS or word in _SAYINGS or word in LABELS or is_number(word)
     )
 
 

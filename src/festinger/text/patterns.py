@@ -94,6 +94,7 @@ AFTER_BE = _by_words(
     _part("written in", TECH, PHRASE),
     _part("built with", TECH, PHRASE),
     _part("located in", GEOGRAPHY, PHRASE),
+    _isa("defined as", LOOSE),
     _whole("composed of", PHRASE),
     _whole("comprised of", PHRASE),
     _whole("made up of", PHRASE),
