@@ -75,9 +75,7 @@ _APPOSITION_ENDS = re.compile(r"""[^()\w;:]*[ \t)]*["”'’*_]*[ \t]*,[ \t]+"""
 _APPOSITION_BEGINS = re.compile(r"""["”'’*_]*[ \t]*[,(]""")
 _INNER = re.compile(r"[ \t]+\[*[ \t]*|[ \t]*/[ \t]*")
 _COMMA = re.compile(r"[ \t]*,[ \t]+")
-_ADJECTIVE = re.compile(
-    r".+(?:ous|ful|less|able|ible|ical|ional|ish|like)|.+-.+(?:ed|ing|en|based|bore|like)"
-)
+_ADJECTIVE_ENDINGS = ("ous", "ful", "less", "ical", "ional")
 _OWNER = re.compile(r"['’]['’s]")
 _BLANK = re.compile(r"[ \t]+")
 _NUMBER = re.compile(r"[\d._-]+")
