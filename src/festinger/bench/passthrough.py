@@ -70,7 +70,7 @@ class Amount:
     """Requests of one client in one block at most."""
 
 
-FULL = Amount(warm_up=50, turns=8, requests=200, throughput_turns=3, clients=32, seconds=3.0, most=2000)
+FULL = Amount(warm_up=50, turns=8, requests=100, throughput_turns=3, clients=32, seconds=3.0, most=2000)
 QUICK = Amount(warm_up=2, turns=2, requests=5, throughput_turns=1, clients=4, seconds=0.2, most=10)
 
 
