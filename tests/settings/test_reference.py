@@ -22,11 +22,8 @@ and with it every key of its table must be in the tree."""
 KEYS_TO_COME = {
     "auth.login_link_minutes", "auth.session_hours", "auth.writes_per_second",
     "bench.bootstrap", "bench.data", "bench.peer_timeout_s",
-    "proxy.capture", "proxy.capture_thinking", "proxy.edit_max_bytes", "proxy.inject_cloud_models",
-    "proxy.inject_into_tool_messages", "proxy.injection_position", "proxy.label", "proxy.log_text",
-    "proxy.memory_deadline_ms", "proxy.recollection_max_share",
-    "proxy.recollection_max_tokens", "proxy.request_log_days", "proxy.session_idle", "proxy.sessions_max",
-    "proxy.side_patterns", "proxy.spool_max_mb", "proxy.volatile_markers",
+    "proxy.capture", "proxy.capture_thinking", "proxy.log_text", "proxy.memory_deadline_ms",
+    "proxy.request_log_days", "proxy.spool_max_mb",
     "rerank.timeout_ms",
     "store.row_security",
 }  # fmt: skip
@@ -36,10 +33,12 @@ WORDED = {
     "home": "",  # the usual place of the user, which differs for root
     "proxy.allow_management": "false",  # callers on this machine always may
     "proxy.loop.poll_tools": "*wait*, *status*, *poll*, *sleep*, *output*",  # listed at the rule itself
+    "proxy.label": KEYS["proxy.label"].default,  # one short line
+    "proxy.side_patterns": ", ".join(KEYS["proxy.side_patterns"].default),  # a list of its own
 }
 """Defaults that the specification gives in words."""
 
-UNITS = {" s": 1, " MiB": 2**20}
+UNITS = {" s": 1, " h": 3600, " MiB": 2**20}
 
 
 def spec_keys() -> Iterator[tuple[str, str]]:

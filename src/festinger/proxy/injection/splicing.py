@@ -1,0 +1,232 @@
+"""How does text get into a body without changing any other byte of it?
+
+Each edit is turned into an offset of the original bytes. Most values are found by writing them down the way that
+common clients do and searching for that: a member that is found once, under its own key, is the one. Where that
+does not decide, the text is walked from its root. What is put in is written as JSON; nothing else is written anew.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import orjson
+
+from festinger.proxy.requests.exact import NotPlain, elements, span_at
+from festinger.proxy.requests.turn import Path
+
+BEFORE_BYTES = 96
+"""How far back a key is looked for; whoever puts more space before a value gets the walk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextEdit:
+    """Put `text` in the place of the characters from `at` to `until` of a string."""
+
+    path: Path
+    at: int
+    text: str
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewElement:
+    """Put an element into an array, before the one at `index`."""
+
+    path: Path
+    index: int
+    element: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMember:
+    """Give the body a member that it does not have."""
+
+    name: str
+    value: str
+
+
+Edit = TextEdit | NewElement | NewMember
+Piece = tuple[int, int, bytes]
+"""From, until and what stands there instead."""
+
+
+def spliced(body: bytes, tree: dict[str, Any], edits: Sequence[Edit]) -> bytes:
+    """The body with all edits made. Raises `NotPlain` where one has no place that is certain."""
+    source = _Source(body=body, tree=tree)
+    pieces = sorted((source.piece(edit) for edit in edits), key=lambda piece: piece[:2])
+    parts: list[bytes] = []
+    here = 0
+    for start, end, put in pieces:
+        parts += (body[here:start], put)
+        here = end
+    return b"".join((*parts, body[here:]))
+
+
+Encode = Callable[[str], bytes]
+
+
+def _ascii(text: str) -> bytes:
+    return json.dumps(text).encode()
+
+
+_HTML = re.compile(rb"[<>&]|\xe2\x80[\xa8\xa9]")
+_HTML_SAFE = {
+    b"<": b"\\u003c",
+    b">": b"\\u003e",
+    b"&": b"\\u0026",
+    b"\xe2\x80\xa8": b"\\u2028",
+    b"\xe2\x80\xa9": b"\\u2029",
+}
+
+
+def _html_safe(text: str) -> bytes:
+    return _HTML.sub(lambda found: _HTML_SAFE[found[0]], orjson.dumps(text))
+
+
+STYLES: tuple[Encode, ...] = (orjson.dumps, _ascii, _html_safe)
+"""How JavaScript and most others, Python's standard library, and Go write a string."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Token:
+    """A string in the body, with its quotes, and how long its first characters are there."""
+
+    start: int
+    end: int
+    width: Callable[[int], int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Source:
+    body: bytes
+    tree: dict[str, Any]
+
+    @cached_property
+    def text(self) -> str:
+        return self.body.decode()
+
+    def piece(self, edit: Edit) -> Piece:
+        match edit:
+            case TextEdit():
+                token = self._string(edit.path)
+                start = token.start + 1 + token.width(edit.at)
+                end = start if edit.until is None else token.start + 1 + token.width(edit.until)
+                return start, end, orjson.dumps(edit.text)[1:-1]
+            case NewElement():
+                return self._element(edit)
+            case NewMember():
+                start = self.body.index(b"{") + 1
+                comma = b"," if self.tree else b""
+                return start, start, orjson.dumps({edit.name: edit.value})[1:-1] + comma
+
+    def _element(self, edit: NewElement) -> Piece:
+        put = orjson.dumps(edit.element)
+        siblings = self._at(edit.path)
+        if edit.index < len(siblings):
+            start = self._quick_element(edit, siblings[edit.index])
+            if start is None:
+                start = self._bytes_before(elements(self.text, self._exact(edit.path)[0])[edit.index][0])
+            return start, start, put + b","
+        start = self._bytes_before(self._exact(edit.path)[1] - 1)
+        return start, start, (b"," + put) if siblings else put
+
+    def _quick_element(self, edit: NewElement, neighbour: Any) -> int | None:
+        """Where a list of messages begins, or where a plain text part does that is found by its text."""
+        if len(edit.path) == 1 and edit.index == 0:
+            return self._first_of(str(edit.path[0]))
+        if not isinstance(neighbour, dict) or not isinstance(neighbour.get("text"), str):
+            return None
+        token = self._quick((*edit.path, edit.index, "text"))
+        if token is None:
+            return None
+        found = _PART.search(self.body[max(0, token.start - BEFORE_BYTES) : token.start])
+        return None if found is None else token.start - len(found[0])
+
+    def _first_of(self, key: str) -> int | None:
+        token = b'"%s"' % key.encode()
+        if self.body.count(token) != 1:
+            return None
+        start = self.body.index(token)
+        found = re.compile(re.escape(token) + rb"\s*:\s*\[\s*").match(self.body, start)
+        is_key = _member(key).search(self.body[max(0, start - BEFORE_BYTES) : start] + token + b":")
+        return found.end() if found is not None and is_key is not None else None
+
+    def _string(self, path: Path) -> _Token:
+        quick = self._quick(path)
+        if quick is not None:
+            return quick
+        start, end = self._exact(path)
+        raw = self.text[start + 1 : end - 1]
+        first = self._bytes_before(start)
+        return _Token(
+            start=first,
+            end=first + 2 + len(raw.encode()),
+            width=lambda count: len(raw[: _raw_width(raw, count)].encode()),
+        )
+
+    def _quick(self, path: Path) -> _Token | None:
+        """The one member of this name and value, if there is just one in one of the common spellings."""
+        value, tried, found = self._at(path), set(), []
+        member = _member(str(path[-1]))
+        for style in STYLES:
+            token = style(value)
+            if token in tried:
+                continue
+            tried.add(token)
+            for start in self._members(member, token):
+                found.append((start, len(token), style))
+                if len(found) > 1:
+                    return None
+        if not found:
+            return None
+        start, length, encode = found[0]
+        return _Token(start=start, end=start + length, width=lambda count: len(encode(value[:count])) - 2)
+
+    def _members(self, member: re.Pattern[bytes], token: bytes) -> Iterator[int]:
+        start = self.body.find(token)
+        while start >= 0:
+            if member.search(self.body[max(0, start - BEFORE_BYTES) : start]):
+                yield start
+            start = self.body.find(token, start + len(token) - 1)
+
+    def _at(self, path: Path) -> Any:
+        found: Any = self.tree
+        for step in path:
+            found = found[step]
+        return found
+
+    def _exact(self, path: Path) -> tuple[int, int]:
+        return span_at(self.text, path)
+
+    def _bytes_before(self, characters: int) -> int:
+        return characters if self.text.isascii() else len(self.text[:characters].encode())
+
+
+# A quote after a brace or a comma opens a key: inside a string it would have a backslash before it, and a string
+# that ends there could not be followed by a letter.
+_PART = re.compile(rb'\{\s*(?:"type"\s*:\s*"\w+"\s*,\s*)?"text"\s*:\s*\Z')
+
+
+@lru_cache(maxsize=32)
+def _member(key: str) -> re.Pattern[bytes]:
+    return re.compile(rb'[{,]\s*"' + re.escape(key.encode()) + rb'"\s*:\s*\Z')
+
+
+_ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
+
+
+def _raw_width(raw: str, count: int) -> int:
+    """How many characters of a string as it is written make its first `count` characters as it is read."""
+    read = here = 0
+    for found in _ESCAPE.finditer(raw):
+        if read + found.start() - here >= count:
+            break
+        read += found.start() - here + 1
+        here = found.end()
+    return here + count - read
+
+
+__all__ = ["Edit", "NewElement", "NewMember", "NotPlain", "TextEdit", "spliced"]
