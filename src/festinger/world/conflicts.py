@@ -178,11 +178,17 @@ async def rebase(change: Writing, concept: int, dim: int) -> None:
         return
     edge = await change.slot(concept, dim)
     for row in waiting:
-        if edge is not None and row["incoming_parent_id"] == edge.parent_id:
+        if _is_fulfilled(row, edge):
             await _close_as_same(change, row["id"])
         elif row["collision_type"] != Collision.RETRACTION:
             await _rebase_one(change, row["id"], edge)
     change.log(Kind.QUEUE, concept, dim)
+
+
+def _is_fulfilled(row: Mapping[str, Any], edge: UrdEdge | None) -> bool:
+    """Whether what an item asks for has come about: its parent stands or, for a retraction, stands no more."""
+    stands = edge is not None and row["incoming_parent_id"] == edge.parent_id
+    return not stands if row["collision_type"] == Collision.RETRACTION else stands
 
 
 async def _rebase_one(change: Writing, conflict: UUID, edge: UrdEdge | None) -> None:

@@ -60,6 +60,16 @@ class _Erasing:
         for row in gone:
             await rebase(self.change, row["id"], row["dim_id"])
 
+    async def erase_quarantine(self, token: str | None) -> None:
+        """Erase what is kept apart and nothing speaks for any more, or that names the word."""
+        change = self.change
+        gone = await change.transaction.all(Q["erase_voiceless_quarantine"], space=change.space, token=token)
+        self.others += len(gone)
+        rows = await rows_of(
+            change.transaction, change.space, {name for row in gone for name in row.values()}
+        )
+        self.touched.update(row.id for row in rows.values())
+
     async def erase_words(self) -> None:
         """Erase the words of which no edge is left, and have every process look again at what was touched."""
         concepts = sorted(self.touched)
@@ -97,7 +107,7 @@ async def forget_concept(desk: Desk, space: SpaceId, token: str, *, by: str) -> 
         await erasing.erase_triples([_triple(row) for row in found])
         erasing.others += await erasing.run("erase_sentences", session=None, message=None, concepts=[concept])
         erasing.others += await erasing.run("erase_aliases", concepts=[concept])
-        erasing.others += await erasing.run("erase_voiceless_quarantine", token=token)
+        await erasing.erase_quarantine(token)
         await erasing.erase_words()
         return await erasing.bury("concept")
 
@@ -142,7 +152,7 @@ async def _forget_said(
         erasing.others += await erasing.run("erase_sentences", **who, concepts=[])
         erasing.others += await erasing.run("erase_waiting_cues", **who)
         erasing.others += await erasing.run("erase_quarantine_causes", **who)
-        erasing.others += await erasing.run("erase_voiceless_quarantine", token=None)
+        await erasing.erase_quarantine(None)
         if session:
             erasing.others += await erasing.run("erase_session_marks", session=session)
             erasing.others += await erasing.run(

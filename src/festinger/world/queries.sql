@@ -656,7 +656,8 @@ where space_id = %(space)s and (session_id = %(session)s or message_id = %(messa
 delete from cue_quarantine q
 where q.space_id = %(space)s
   and (%(token)s in (q.concept, q.parent, q.dim)
-       or not exists (select from cue_quarantine_cause c where c.space_id = %(space)s and c.quarantine_id = q.id));
+       or not exists (select from cue_quarantine_cause c where c.space_id = %(space)s and c.quarantine_id = q.id))
+returning q.concept, q.parent, q.dim;
 
 -- name: erase_session_marks
 -- Takes what was noted about a session away.
