@@ -24,6 +24,12 @@ def test_counting_on_is_said_once():
     assert collapsed("In order: " + counted) == "In order: Step 5: verify the result of it.\n"
 
 
+def test_long_numbers_do_not_shift_where_it_is_cut():
+    counted = "".join(f"Step {n}: verify the result of {n}.\n" for n in range(123_450, 123_500))
+
+    assert collapsed("In order: " + counted) == "In order: Step 123450: verify the result of 123450.\n"
+
+
 def test_lines_of_one_shape_are_said_once():
     names = [chr(97 + n) * 3 for n in range(20)]
     shaped = "".join(f'print(solve("{name}"))\n' for name in names)

@@ -76,6 +76,21 @@ def test_calls_made_in_one_turn_are_not_torn_apart():
     assert left == history
 
 
+def test_rounds_that_share_a_turn_are_not_torn_apart():
+    asked = Message(role=Role.ASSISTANT, calls=(Call(name="look"), Call(name="look")))
+    history = task(*[[asked, *[Message(role=Role.TOOL, text="nothing")] * 2]] * 3)
+    plan, left = pruned(history)
+
+    assert plan is None
+    assert left == history
+
+
+def test_where_the_system_spoke_in_between_nothing_is_left_out():
+    history = task(LOOK, LOOK, [Message(role=Role.SYSTEM, text="Mind the budget.")], LOOK, LOOK, LOOK)
+
+    assert pruned(history) == (None, history)
+
+
 def test_the_same_history_is_pruned_alike():
     assert pruned(task(*[LOOK] * 7)) == pruned(task(*[LOOK] * 7))
 

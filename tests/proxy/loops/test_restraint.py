@@ -31,5 +31,6 @@ def test_encoded_bytes_are_known_by_what_stands_before_their_runs():
 
     assert is_encoded(mixed + "A" * 600, 600)
     assert not is_encoded("A" * 700, 600)
+    assert not is_encoded("aB3" + "A" * 600, 600)
     assert not is_encoded("some words, then " + "A" * 600, 600)
     assert is_encoded("0f3a9bc71e" * 9 + "00" * 300, 600)

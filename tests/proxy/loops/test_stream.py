@@ -269,6 +269,19 @@ def test_any_text_can_be_read(text: str):
         assert 0 < found.at <= len(text)
 
 
+def test_numbers_in_a_table_are_not_even_noticed():
+    rows = "".join(f"| 2026-{n:02d} | 3,{n * 37 % 900:03d} | 216 |\n" for n in range(60))
+
+    assert StreamRule.COUNTER not in rules_in("| a | b | c |\n|---|---|---|\n" + rows)
+
+
+def test_measurements_are_noticed_and_not_cut():
+    rows = "".join(f"Reading {n} gave {n * n % 97} units in all.\n" for n in range(90))
+    found = {one.rule: one.severity for one in findings_in(rows[: 19 * 32], SETTINGS)}
+
+    assert found[StreamRule.COUNTER] is Severity.NOTICE
+
+
 def test_after_a_cut_nothing_more_is_said():
     detector = Detector(SETTINGS, PLAIN)
     detector.feed(SENTENCE * 50)

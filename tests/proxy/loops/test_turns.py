@@ -19,7 +19,7 @@ from tests.proxy.loops.histories import (
 )
 
 from festinger.proxy.loops.message import Call, Message, Role
-from festinger.proxy.loops.turns import TurnRule, is_polling
+from festinger.proxy.loops.turns import TurnRule, is_polling, repeats, worst
 from festinger.settings.tree import LoopSettings
 
 READ = did("read_file", {"path": "src/app.py", "lines": 40}, "def main(): ...")
@@ -161,8 +161,6 @@ def test_a_call_without_a_result_is_no_step_yet():
 
 @pytest.mark.requirement("P-66")
 def test_a_reply_that_repeated_itself_counts_as_one_more_equal_answer():
-    from festinger.proxy.loops.turns import worst
-
     twice = items(task([said(ANSWER), said(ANSWER)]))
 
     assert worst(twice, SETTINGS) is None
@@ -181,6 +179,7 @@ def test_polling_with_changing_results_is_told_and_never_acted_upon():
     assert level(polled) == 0
     assert is_polling(items(polled), SETTINGS)
     assert not is_polling(items(task(*(did("log", {}, f"{n} %") for n in range(9)))), SETTINGS)
+    assert not is_polling(items(task(*[READ] * 12)), SETTINGS)
 
 
 def test_one_tool_over_twenty_files_passes():
@@ -235,6 +234,19 @@ def test_the_rules_are_armed_again_after_a_recovery():
 
 
 # ---- as decisions
+
+
+def test_one_step_over_and_over_is_not_called_a_cycle():
+    assert {repeat.rule for repeat in repeats(items(task(*[READ] * 12)), SETTINGS)} == {TurnRule.SAME_CALL}
+
+
+def test_short_answers_are_never_nearly_the_same():
+    short = "one two three four five six seven eight nine ten eleven"
+
+    assert level(task([said(short + end) for end in (".", " ", "!")])) == 1
+    assert {repeat.rule for repeat in repeats(items(task([said(short)] * 3)), SETTINGS)} == {
+        TurnRule.SAME_ANSWER
+    }
 
 
 @pytest.mark.requirement("P-61")
