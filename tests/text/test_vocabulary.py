@@ -60,9 +60,10 @@ def test_names_may_be_vocabulary(token: str):
 
 @pytest.mark.requirement("W-06")
 def test_a_secret_is_gone_before_words_are_counted():
-    text = "gnommoweb uses sk-proj-abcdEFGH1234ijklMNOP5678qrstUVWX9012yzAB and fastapi"
-
-    assert counted(text) == ["gnommoweb", "fastapi"]
+    assert counted("gnommoweb has the password: Gnarlwock-Zibble and runs fastapi") == [
+        "gnommoweb",
+        "fastapi",
+    ]
 
 
 @pytest.mark.parametrize("word", ["please", "update", "instead", "repo"])

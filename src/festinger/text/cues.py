@@ -63,17 +63,12 @@ def cues(
     found: list[Cue] = []
     free = 0
     for index in heads:
-        if index < free or not (match := match_at(reading, index)) or not is_outright(reading, match):
+        if index < free or not (match := match_at(reading, index)) or not reading.is_said(index):
             continue
         taken = read(reading, match, free=free, dimensions=dimensions, is_common=is_common)
         found += taken.cues
         free = taken.until
     return found
-
-
-def is_outright(reading: Reading, match: Match) -> bool:
-    """Whether the writer says it, in words of his own."""
-    return reading.quotation(match.first) is None and reading.is_said(match.first)
 
 
 def read(

@@ -34,7 +34,7 @@ def retractions(
     for index, token in enumerate(tokens):
         if index < free or token.text not in _HEADS or not (match := _denial_at(reading, index)):
             continue
-        if reading.quotation(index) is None and reading.is_said(index, denial_counts=False):
+        if reading.is_said(index, denial_counts=False):
             taken = read(reading, match, free=free, dimensions=dimensions, is_common=is_common)
             found += taken.cues
             free = taken.until
