@@ -34,7 +34,6 @@ def assert_told(check: Check, severity: Severity, *words: str) -> None:
     assert all(word in check.message + check.remedy for word in words)
 
 
-@pytest.mark.requirement("X-98")
 async def test_a_house_in_order_has_every_check_and_none_fails(database_url: str, tmp_path: Path):
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
@@ -46,7 +45,6 @@ async def test_a_house_in_order_has_every_check_and_none_fails(database_url: str
         assert [check for check in checks.values() if check.severity is Severity.FAIL] == []
 
 
-@pytest.mark.requirement("X-98")
 async def test_a_setting_that_waits_for_a_restart_is_named(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
         await change_setting(app, "jobs.workers", "7", by="me")
@@ -54,7 +52,7 @@ async def test_a_setting_that_waits_for_a_restart_is_named(database_url: str, tm
         assert_told(check_settings(app.settings)[0], Severity.WARN, "`jobs.workers`", "Restart")
 
 
-@pytest.mark.requirement("X-98", "X-15")
+@pytest.mark.requirement("X-15")
 def test_a_refused_edit_fails_with_its_file(tmp_path: Path):
     settings = settings_of(None, tmp_path)
     (tmp_path / "festinger.yaml").write_text("store: [")
@@ -63,7 +61,6 @@ def test_a_refused_edit_fails_with_its_file(tmp_path: Path):
     assert_told(check_settings(settings)[0], Severity.FAIL, "festinger.yaml")
 
 
-@pytest.mark.requirement("X-98")
 @pytest.mark.parametrize(("mode", "fine"), [(0o700, True), (0o710, True), (0o750, False), (0o701, False)])
 def test_a_home_that_others_can_read_fails(mode: int, fine: bool, tmp_path: Path):
     home = tmp_path / "home"
@@ -77,7 +74,6 @@ def test_a_home_that_others_can_read_fails(mode: int, fine: bool, tmp_path: Path
         assert_told(check, Severity.FAIL, f"{mode:04o}", "chmod go-rwx")
 
 
-@pytest.mark.requirement("X-98")
 @pytest.mark.parametrize(("mode", "fine"), [(0o600, True), (0o400, True), (0o640, False), (0o610, False)])
 def test_a_key_that_others_can_read_fails(mode: int, fine: bool, tmp_path: Path):
     key = tmp_path / "key"
@@ -91,7 +87,6 @@ def test_a_key_that_others_can_read_fails(mode: int, fine: bool, tmp_path: Path)
         assert_told(check, Severity.FAIL, f"{mode:04o}", "chmod go-rwx")
 
 
-@pytest.mark.requirement("X-98")
 @pytest.mark.parametrize(
     ("free_mb", "severity"), [(5000, Severity.OK), (1023, Severity.WARN), (255, Severity.FAIL)]
 )
@@ -107,7 +102,6 @@ def test_a_disk_that_fills_warns_and_then_fails(
         assert_told(check, severity, "Free some space")
 
 
-@pytest.mark.requirement("X-98")
 async def test_an_embedder_and_a_reranker_that_cannot_be_opened_fail(database_url: str, tmp_path: Path):
     gone = f"onnx:{tmp_path}/nowhere/"
     flags: dict[str, Any] = {"embedding__model": gone, "rerank__model": gone}
@@ -118,7 +112,7 @@ async def test_an_embedder_and_a_reranker_that_cannot_be_opened_fail(database_ur
         assert_told(checks["reranker.answers"], Severity.FAIL, "nowhere", "rerank.model")
 
 
-@pytest.mark.requirement("X-98", "X-85")
+@pytest.mark.requirement("X-85")
 async def test_a_model_that_was_chosen_and_cannot_be_had_fails_and_none_is_fine(
     database_url: str, tmp_path: Path
 ):
@@ -129,7 +123,6 @@ async def test_a_model_that_was_chosen_and_cannot_be_had_fails_and_none_is_fine(
         assert checks["llm.write"].severity is Severity.OK
 
 
-@pytest.mark.requirement("X-98")
 async def test_clocks_that_are_apart_are_told(database_url: str, tmp_path: Path):
     hands = Hands()
     async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
@@ -138,7 +131,6 @@ async def test_clocks_that_are_apart_are_told(database_url: str, tmp_path: Path)
         assert_told(check, Severity.WARN, "time server")
 
 
-@pytest.mark.requirement("X-98")
 async def test_a_database_that_does_not_answer_is_the_one_thing_told_of_the_store(
     database_url: str, tmp_path: Path
 ):
@@ -151,7 +143,6 @@ async def test_a_database_that_does_not_answer_is_the_one_thing_told_of_the_stor
         assert "settings" in checks
 
 
-@pytest.mark.requirement("X-98")
 def test_a_store_that_is_not_open_is_told_with_the_reason(tmp_path: Path):
     settings = settings_of(None, tmp_path)
 

@@ -134,7 +134,6 @@ async def test_a_fault_at_closing_ends_the_keeper_and_is_kept(tmp_path: Path):
     assert isinstance(keeper.problem, StoreDown)
 
 
-@pytest.mark.requirement("F-60")
 async def test_without_a_store_nobody_is_known_and_only_main_is_there(tmp_path: Path):
     keeper = Keeper(settings_of(None, tmp_path), opening())
 

@@ -18,7 +18,6 @@ from festinger.store.versions import Cached, Change, versions
 CHANGE = Change(what=Cached(space=MAIN_SPACE, room="keys"), version=1)
 
 
-@pytest.mark.requirement("F-60")
 async def test_a_key_that_was_revoked_in_one_process_stops_working_in_another_within_a_second(
     database_url: str, tmp_path: Path
 ):
@@ -49,7 +48,6 @@ async def test_the_keys_of_an_erased_space_stop_working_in_other_processes(datab
         assert await other.keyring.find(secret) is None
 
 
-@pytest.mark.requirement("F-60")
 async def test_with_the_store_away_known_keys_go_on_and_all_others_are_not_let_in(
     database_url: str, tmp_path: Path
 ):

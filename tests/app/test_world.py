@@ -2,19 +2,24 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
-from tests.app.house import Hands, fixed_tools, opened
+from tests.app.house import MONDAY, Hands, fixed_tools, opened
 from tests.jobs.desk import drain, rows
 
+from festinger.app.spaces import open_space
 from festinger.app.world import RESOLVE, RESOLVE_SPACE, ask_to_resolve
 from festinger.consolidation.resolution import find_run
 from festinger.errors import AlreadyRunning
-from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId
-from festinger.jobs.schedule import tick
+from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Cause, Origin, SessionId
+from festinger.jobs.schedule import latest_due, next_due, tick
+from festinger.settings.loaded import Row
 from festinger.world.edge import Source, Statement
 from festinger.world.recollector import Place, Said
 from festinger.world.state import state
+from festinger.world.vocabulary import SEED_DIMENSIONS, dimensions
 
 PLACE = Place(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
 
@@ -78,6 +83,72 @@ async def test_conflicts_are_resolved_when_the_settings_say_so_and_one_run_at_a_
     assert pending == 1
     assert done.state == "done"
     assert {RESOLVE, RESOLVE_SPACE} <= set(app.jobs)
+
+
+@pytest.mark.requirement("W-72")
+async def test_a_new_schedule_is_in_force_at_the_next_minute_and_nonsense_is_refused(
+    database_url: str, tmp_path: Path
+):
+    hands = Hands(MONDAY.replace(minute=2))
+    async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
+        await app.world.need(MAIN_SPACE)
+        await tick(app.jobs)
+        app.settings.apply_rows(
+            [Row(space=EVERY_SPACE, key="world.resolution_schedule", value="*/5 * * * *")]
+        )
+        too_soon = await tick(app.jobs)
+        refused = app.settings.apply_rows(
+            [Row(space=EVERY_SPACE, key="world.resolution_schedule", value="nonsense")]
+        )
+        hands.forward(timedelta(minutes=3))
+        due = await tick(app.jobs)
+        again = await tick(app.jobs)
+        names = await rows(
+            app.store, "select task_name from procrastinate_jobs where id = any(%(due)s)", due=due
+        )
+
+    assert refused is not None
+    assert too_soon == again == []
+    assert [row["task_name"] for row in names] == [RESOLVE]
+
+
+@pytest.mark.requirement("W-72")
+def test_a_schedule_is_read_in_its_time_zone():
+    oslo = ZoneInfo("Europe/Oslo")
+    one_in_utc = MONDAY.replace(hour=1)
+
+    assert latest_due("0 2 * * *", now=one_in_utc, after=MONDAY - timedelta(days=1), zone=oslo) == one_in_utc
+    assert next_due("0 2 * * *", now=MONDAY, zone=oslo) == one_in_utc + timedelta(days=1)
+
+
+@pytest.mark.requirement("W-34")
+async def test_a_new_space_begins_with_the_dimensions_that_every_space_has(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app:
+        space = await open_space(app, "garden")
+        found = await dimensions(app.world.desk, space.id)
+        again = await app.world.need(space.id)
+
+    assert set(found) == set(SEED_DIMENSIONS)
+    assert len(again.dimensions) == len(SEED_DIMENSIONS)
+
+
+@pytest.mark.requirement("W-58")
+async def test_beyond_its_calls_an_hour_the_write_model_is_asked_later(database_url: str, tmp_path: Path):
+    script = tmp_path / "script"
+    script.write_text("{}")
+    flags: dict[str, Any] = {"world__write_calls_per_hour": 0, "llm__write": f"scripted:{script}"}
+    async with opened(database_url, tmp_path, **flags) as app:
+        await app.world.need(MAIN_SPACE)
+        async with app.store.transaction() as transaction:
+            await app.world.desk.ask_to_write(transaction, MAIN_SPACE, 1)
+        await drain(app.jobs)
+        jobs = await rows(
+            app.store,
+            "select status::text, scheduled_at > now() as is_later from procrastinate_jobs"
+            " where task_name = 'write_concept' order by id",
+        )
+
+    assert [tuple(row.values()) for row in jobs] == [("succeeded", None), ("todo", True)]
 
 
 @pytest.mark.requirement("W-27")

@@ -44,7 +44,6 @@ async def test_none_that_was_chosen_is_a_warning():
     assert check.remedy == "Set `embedding.model` to search by meaning."
 
 
-@pytest.mark.requirement("F-25")
 async def test_none_that_was_forced_is_a_failure_that_says_what_to_install(monkeypatch):
     monkeypatch.setattr("festinger.embedding.weights.find_spec", lambda name: None)
     embedder = await open_or_go_without("onnx:all-minilm-l6-v2", Supplies())

@@ -66,7 +66,7 @@ print(sorted(heavy), sorted(name for name in sys.modules if name.startswith("fes
     assert done.stdout.strip() == "[] []"
 
 
-@pytest.mark.requirement("F-25", "F-104")
+@pytest.mark.requirement("F-104")
 async def test_without_weights_memory_goes_on_by_words_and_says_why(monkeypatch):
     monkeypatch.setattr("festinger.embedding.weights.find_spec", lambda name: None)
     degraded = DEGRADED.labels("embedder")

@@ -103,7 +103,6 @@ async def test_a_text_that_the_server_chokes_on_does_not_lose_the_others(
     assert sum(vector is not None for vector in caught.value.vectors) == 99
 
 
-@pytest.mark.requirement("F-25")
 @pytest.mark.parametrize(
     "row",
     [
@@ -124,7 +123,6 @@ async def test_a_bad_vector_is_never_returned(remote: Embedder, served: Served, 
     assert [vector is None for vector in caught.value.vectors] == [False, True, False]
 
 
-@pytest.mark.requirement("F-25")
 async def test_nan_is_refused(remote: Embedder, served: Served):
     served.row = lambda text: [float("nan")] * DIMENSIONS
 

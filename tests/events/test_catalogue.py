@@ -6,11 +6,26 @@ from pathlib import Path
 import pytest
 
 from festinger.errors import FestingerError
-from festinger.events.catalogue import AUDIT, CATALOGUE, DOORS, FOUNDATION, PROXY, RELIABILITY, WORLD, shape_of
+from festinger.events.catalogue import (
+    AUDIT,
+    CATALOGUE,
+    DOORS,
+    FOUNDATION,
+    PROXY,
+    RELIABILITY,
+    WORLD,
+    shape_of,
+)
 
 SPEC = Path(__file__).parent.parent.parent / "docs" / "spec"
 LISTED = re.compile(r"`([a-z_]+)` \{([^}]*)\}")
-ROOMS = {"foundation": FOUNDATION, "console": DOORS, "reliability": RELIABILITY, "proxy": PROXY, "world": WORLD}
+ROOMS = {
+    "foundation": FOUNDATION,
+    "console": DOORS,
+    "reliability": RELIABILITY,
+    "proxy": PROXY,
+    "world": WORLD,
+}
 
 
 def events_section(file: str) -> str:

@@ -68,7 +68,7 @@ async def test_a_deed_that_fails_leaves_neither_its_rows_nor_the_mark(store: Sto
     assert await rows(store, "select state from event_delivery") == [{"state": "waiting"}]
 
 
-@pytest.mark.requirement("X-44", "F-22")
+@pytest.mark.requirement("X-44")
 async def test_a_poison_event_stops_neither_others_nor_its_subject_and_a_retry_delivers_it_once(
     store: Store,
 ):
@@ -167,7 +167,6 @@ async def test_a_dropped_job_settles_its_delivery_for_good(store: Store):
     ]
 
 
-@pytest.mark.requirement("F-22")
 async def test_an_event_of_an_unknown_version_is_given_up_without_a_second_try(store: Store):
     wired = Wired(store)
     await make_told(store)
@@ -192,7 +191,6 @@ async def test_a_delivery_for_a_subscriber_that_is_gone_is_given_up_and_says_so(
     assert "`retired`" in dead.error
 
 
-@pytest.mark.requirement("F-22")
 async def test_poison_among_good_events_leaves_every_good_one_delivered_once(store: Store):
     wired = Wired(store)
     await make_told(store)

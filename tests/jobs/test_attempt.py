@@ -145,7 +145,6 @@ async def test_a_watch_that_fails_leaves_the_job_unmarked_and_it_is_tried_again(
     assert (await find_job(store, job)).state is State.DEAD
 
 
-@pytest.mark.requirement("F-22")
 async def test_a_job_that_hangs_for_ever_is_cut_off_and_given_up(store: Store):
     jobs = make_jobs(store)
 
@@ -160,7 +159,6 @@ async def test_a_job_that_hangs_for_ever_is_cut_off_and_given_up(store: Store):
     assert (dead.state, dead.error, dead.attempts) == (State.DEAD, "TimeoutError", 3)
 
 
-@pytest.mark.requirement("F-22")
 async def test_a_job_that_nobody_knows_is_dead_and_named(store: Store):
     old = make_jobs(store)
     old.register("retired", failing(ValueError(), []))

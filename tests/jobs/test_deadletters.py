@@ -46,7 +46,7 @@ async def test_a_dead_job_shows_name_arguments_attempts_error_and_times(store: S
     assert dead.deferred_at is not None
 
 
-@pytest.mark.requirement("X-52", "F-22")
+@pytest.mark.requirement("X-52")
 async def test_a_retry_after_the_mend_works_once(store: Store):
     jobs = make_jobs(store)
     provider = Provider()

@@ -20,7 +20,6 @@ async def checks(jobs: Jobs) -> dict[str, Check]:
     return {check.name: check for check in await check_jobs(jobs.desk)}
 
 
-@pytest.mark.requirement("F-22")
 async def test_a_dead_job_fails_by_name_with_a_remedy(store: Store):
     jobs = make_jobs(store)
     jobs.register("judge_pairs", refuse)

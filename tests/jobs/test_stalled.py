@@ -54,7 +54,6 @@ async def test_a_worker_that_was_heard_within_the_minute_keeps_its_job(store: St
     assert (await find_job(store, job)).state is State.RUNNING
 
 
-@pytest.mark.requirement("F-22")
 async def test_a_job_over_which_three_workers_died_is_parked_and_told(store: Store):
     told: list[Ending] = []
 

@@ -128,12 +128,10 @@ async def test_a_job_that_outlasts_the_stop_goes_back_without_losing_an_attempt(
     assert await rows(store, "select forgiven from job_record") == [{"forgiven": 4}]
 
 
-@pytest.mark.requirement("F-22")
 def test_a_crash_looping_worker_backs_off_from_a_second_to_a_minute():
     assert list(islice(crash_pauses(), 8)) == [1, 2, 4, 8, 16, 32, 60, 60]
 
 
-@pytest.mark.requirement("F-22")
 async def test_a_worker_that_fails_is_started_again_with_growing_pauses(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):

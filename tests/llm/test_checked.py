@@ -25,7 +25,7 @@ async def test_a_good_answer_comes_with_what_must_be_kept_beside_it() -> None:
     assert script.asked[0].shape is Verdict
 
 
-@pytest.mark.requirement("X-82", "F-25")
+@pytest.mark.requirement("X-82")
 @pytest.mark.parametrize("flawed", [CUT, "", "not json", '{"reasoning": "r"}'])
 async def test_a_flawed_answer_gets_one_repair_call(flawed: Say | str) -> None:
     model, script = scripted_model(flawed, GOOD)
@@ -40,7 +40,7 @@ async def test_a_flawed_answer_gets_one_repair_call(flawed: Say | str) -> None:
     assert script.asked[1].messages[0] == QUESTION[0]
 
 
-@pytest.mark.requirement("X-82", "F-25")
+@pytest.mark.requirement("X-82")
 @pytest.mark.parametrize("flawed", [CUT, "", "not json", '{"reasoning": "r"}'])
 async def test_a_second_flawed_answer_is_refused_and_there_is_no_third_call(flawed: Say | str) -> None:
     model, script = scripted_model(flawed, flawed, GOOD)
@@ -50,7 +50,6 @@ async def test_a_second_flawed_answer_is_refused_and_there_is_no_third_call(flaw
     assert len(script.asked) == 2
 
 
-@pytest.mark.requirement("F-25")
 async def test_an_answer_beyond_all_measure_is_refused_at_once() -> None:
     model, script = scripted_model("x" * 10_000_000, GOOD)
 

@@ -67,7 +67,7 @@ async def test_the_latency_is_what_the_stopwatch_showed() -> None:
     assert bench.ledger.calls[0].latency_ms == 1500
 
 
-@pytest.mark.requirement("X-87", "F-25")
+@pytest.mark.requirement("X-87")
 @pytest.mark.parametrize(
     ("step", "error"),
     [(DOWN, ProviderDown), (Fail(error=ProviderRefused()), ProviderRefused), (Hang(), ProviderDown)],
@@ -98,7 +98,7 @@ async def test_a_call_that_the_caller_gave_up_is_written_down_with_the_next_one(
     assert bench.desk.guards.under_way[Purpose.JUDGE] == 0
 
 
-@pytest.mark.requirement("X-84", "F-25")
+@pytest.mark.requirement("X-84")
 async def test_a_call_that_takes_too_long_is_given_up() -> None:
     with pytest.raises(ProviderDown, match=r"longer than 0\.01 seconds"):
         await ask(Bench(), Hang(), terms=QUICK)
@@ -144,7 +144,7 @@ async def test_another_provider_has_slots_of_its_own() -> None:
     assert answer.value == GOOD
 
 
-@pytest.mark.requirement("X-84", "F-25")
+@pytest.mark.requirement("X-84")
 async def test_the_breaker_opens_after_five_failures_lets_one_probe_through_and_closes() -> None:
     bench = Bench()
     await down(bench, 5)
@@ -276,7 +276,6 @@ async def test_an_empty_stream_is_an_error_and_not_an_empty_answer() -> None:
         _ = [chunk async for chunk in Bench().line(Scripted("")).stream(QUESTION)]
 
 
-@pytest.mark.requirement("F-25")
 async def test_a_stream_that_does_not_end_is_stopped() -> None:
     endless = Scripted("x" * 3_000_000)
 

@@ -107,7 +107,7 @@ async def test_no_tight_cap_is_put_on_the_output(wired: Provider, stub: Stub) ->
     assert all(cap is None or cap >= 16_384 for cap in caps)
 
 
-@pytest.mark.requirement("X-82", "F-25")
+@pytest.mark.requirement("X-82")
 async def test_a_cut_off_answer_says_so(wired: Provider, stub: Stub) -> None:
     stub.says(Turn(text="cut", finish="length"), Turn(text="cut", finish="length"))
 
@@ -115,7 +115,7 @@ async def test_a_cut_off_answer_says_so(wired: Provider, stub: Stub) -> None:
     assert [chunk async for chunk in wired.stream(QUESTION)][-1].finish is Finish.LENGTH
 
 
-@pytest.mark.requirement("X-82", "F-25")
+@pytest.mark.requirement("X-82")
 @pytest.mark.parametrize(
     "flawed",
     [
@@ -140,7 +140,6 @@ async def test_a_flawed_answer_over_the_wire_is_repaired_once_then_refused(
     assert [call.ok for call in bench.ledger.calls] == [False, True, False, False]
 
 
-@pytest.mark.requirement("F-25")
 async def test_an_answer_of_10_mb_is_refused_and_kept_in_the_ledger(wired: Provider, stub: Stub) -> None:
     bench = Bench()
     stub.says(Turn(text="x" * 10_000_000))
@@ -151,7 +150,7 @@ async def test_an_answer_of_10_mb_is_refused_and_kept_in_the_ledger(wired: Provi
     assert [(call.ok, call.usage is None) for call in bench.ledger.calls] == [(False, False)]
 
 
-@pytest.mark.requirement("X-06", "F-25")
+@pytest.mark.requirement("X-06")
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 async def test_what_may_pass_is_a_provider_that_is_down(wired: Provider, stub: Stub, status: int) -> None:
     error = await failure(wired, stub, Turn(status=status))
@@ -161,7 +160,7 @@ async def test_what_may_pass_is_a_provider_that_is_down(wired: Provider, stub: S
     assert len(stub.heard) == 1, "nothing is retried inside: each try is a call with a row of its own"
 
 
-@pytest.mark.requirement("X-06", "F-25")
+@pytest.mark.requirement("X-06")
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 413, 422])
 async def test_what_will_not_pass_is_a_refusal(wired: Provider, stub: Stub, status: int) -> None:
     error = await failure(wired, stub, Turn(status=status))
@@ -228,7 +227,7 @@ async def test_a_port_where_nobody_listens_is_a_provider_that_is_down(name: Prov
     await provider.close()
 
 
-@pytest.mark.requirement("X-84", "F-25")
+@pytest.mark.requirement("X-84")
 async def test_a_server_that_never_answers_is_given_up(wired: Provider, stub: Stub) -> None:
     stub.says(Turn(hangs=True))
 

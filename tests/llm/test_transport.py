@@ -6,7 +6,6 @@ from festinger.llm.endpoint import ProviderName, endpoint
 from festinger.llm.transport import AnswerTooLarge, http_client
 
 
-@pytest.mark.requirement("F-25")
 async def test_a_body_beyond_the_limit_is_not_read_to_its_end(stub: Stub) -> None:
     asked = endpoint(ProviderName.OPENAI, "m", address=stub.address)
     stub.says(Turn(body=b"x" * 2_000_000), Turn(body=b"x" * 1_000))

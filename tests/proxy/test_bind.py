@@ -27,7 +27,7 @@ def test_only_loopback_is_unexposed(host: str, exposed: bool):
     assert is_exposed(host) is exposed
 
 
-@pytest.mark.requirement("P-80", "F-60")
+@pytest.mark.requirement("P-80")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", ""])
 def test_an_exposed_server_without_a_key_does_not_start(host: str):
     with pytest.raises(NeedsKey) as refused:

@@ -20,7 +20,7 @@ async def door() -> AsyncIterator[Door]:
         yield opened
 
 
-@pytest.mark.requirement("P-01", "U-70")
+@pytest.mark.requirement("P-01")
 async def test_ollama_chats_and_generates(door: Door):
     async with ollama.AsyncClient(host=door.url) as client:
         whole = await client.chat(model="m", messages=ASKED)
@@ -33,7 +33,7 @@ async def test_ollama_chats_and_generates(door: Door):
     assert parts[:-1] == list(WORDS)
 
 
-@pytest.mark.requirement("P-01", "U-70")
+@pytest.mark.requirement("P-01")
 async def test_ollama_without_async_chats_too(door: Door):
     def chat() -> tuple[str, str]:
         with ollama.Client(host=door.url) as client:
@@ -43,7 +43,7 @@ async def test_ollama_without_async_chats_too(door: Door):
     assert await asyncio.to_thread(chat) == (TEXT, TEXT)
 
 
-@pytest.mark.requirement("P-01", "U-70")
+@pytest.mark.requirement("P-01")
 async def test_openai_completes(door: Door):
     async with openai.AsyncOpenAI(base_url=f"{door.url}/v1", api_key="ollama") as client:
         whole = await client.chat.completions.create(model="m", messages=ASKED)  # type: ignore[arg-type]

@@ -34,7 +34,6 @@ def test_a_length_beside_chunks_was_not_the_truth():
     assert coming_down(both) == [(b"etag", b"x")]
 
 
-@pytest.mark.requirement("P-55")
 @pytest.mark.parametrize(
     ("headers", "wishes"),
     [

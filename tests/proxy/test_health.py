@@ -1,6 +1,5 @@
 """The upstream's health as data."""
 
-import pytest
 from tests.proxy.test_upstream import free_port
 from tests.upstream import Peer, Received, always, reply, scripted
 
@@ -10,7 +9,6 @@ from festinger.seeing.checks import Severity
 from festinger.settings.tree import ProxySettings, UpstreamSettings
 
 
-@pytest.mark.requirement("P-91", "X-98")
 async def test_an_upstream_that_answers_at_all_is_well():
     async with scripted(always(reply("401 Unauthorized"))) as stub, open_upstream() as upstream:
         (check,) = await check_upstreams(upstream, ProxySettings(upstream=stub.url))
@@ -22,7 +20,6 @@ async def test_an_upstream_that_answers_at_all_is_well():
     )
 
 
-@pytest.mark.requirement("P-91", "X-98")
 async def test_each_upstream_that_is_away_is_named_with_what_to_do():
     away = f"http://127.0.0.1:{free_port()}"
 
@@ -35,7 +32,6 @@ async def test_each_upstream_that_is_away_is_named_with_what_to_do():
     assert "proxy.upstream" in checks[1].remedy
 
 
-@pytest.mark.requirement("P-91")
 async def test_an_upstream_that_only_listens_is_silent():
     async def script(_request: Received, peer: Peer) -> bool:
         await peer.left()

@@ -33,7 +33,6 @@ def test_a_path_has_its_protocol_and_treatment(path: str, protocol: Protocol, tr
     assert (route.protocol, route.treatment) == (protocol, treatment)
 
 
-@pytest.mark.requirement("P-90")
 @given(st.text())
 def test_a_label_never_holds_what_somebody_typed(path: str):
     labels = {route_of(known).label for known in ("/x", "/v1/x", "/v1/messages/x")}

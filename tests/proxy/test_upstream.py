@@ -264,7 +264,7 @@ def test_every_protocol_falls_back_to_the_one_upstream():
     assert [base_for(protocol, settings) for protocol in Protocol] == ["http://a", "http://b", "http://a"]
 
 
-@pytest.mark.requirement("F-63", "P-81")
+@pytest.mark.requirement("P-81")
 def test_the_upstreams_key_goes_to_the_upstream_that_it_belongs_to_and_to_no_other():
     settings = ProxySettings(
         upstream="http://a", upstreams=UpstreamSettings(openai="http://b"), upstream_key=SecretStr("sk-1")

@@ -53,7 +53,7 @@ SMUGGLED = {
 }
 
 
-@pytest.mark.requirement("P-85", "F-65", "F-17")
+@pytest.mark.requirement("P-85", "F-65")
 @pytest.mark.parametrize("trick", SMUGGLED)
 async def test_what_two_servers_may_read_differently_is_refused(trick: str):
     async with scripted(always(reply())) as upstream, open_door(upstream.url) as door:
@@ -135,7 +135,6 @@ async def test_an_old_client_gets_no_chunks():
     )
 
 
-@pytest.mark.requirement("F-17")
 async def test_pipelined_requests_are_answered_in_order():
     async def script(request: Received, peer: Peer) -> None:
         await peer.write(reply("200 OK", request.line))
@@ -149,7 +148,6 @@ async def test_pipelined_requests_are_answered_in_order():
     assert got == [b"POST /%d HTTP/1.1" % number for number in range(5)]
 
 
-@pytest.mark.requirement("F-17")
 async def test_garbage_behind_a_running_answer_is_not_mixed_into_it():
     going_on = asyncio.Event()
 
@@ -170,7 +168,6 @@ async def test_garbage_behind_a_running_answer_is_not_mixed_into_it():
     assert rest == b""
 
 
-@pytest.mark.requirement("F-17")
 async def test_a_half_closed_socket_ends_its_request():
     async with scripted(always(reply())) as upstream, open_door(upstream.url) as door:
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
@@ -194,7 +191,7 @@ LARGE_HEADS = {
 }
 
 
-@pytest.mark.requirement("P-88", "F-17")
+@pytest.mark.requirement("P-88")
 @pytest.mark.parametrize("kind", LARGE_HEADS)
 @pytest.mark.parametrize("step", [1000, 2**20])
 async def test_a_head_that_is_too_large_is_refused(kind: str, step: int):
@@ -270,7 +267,7 @@ SLOW = {
 }
 
 
-@pytest.mark.requirement("P-11", "F-17")
+@pytest.mark.requirement("P-11")
 @pytest.mark.parametrize("kind", SLOW)
 async def test_a_client_that_keeps_us_waiting_is_closed(kind: str):
     sent, seconds = SLOW[kind]
@@ -286,7 +283,7 @@ async def test_a_client_that_keeps_us_waiting_is_closed(kind: str):
     assert (before, after, rest) == (0, 1, b"")
 
 
-@pytest.mark.requirement("P-11", "F-17")
+@pytest.mark.requirement("P-11")
 async def test_one_byte_a_second_does_not_lengthen_the_time_for_a_head():
     times = Times()
 
@@ -324,7 +321,6 @@ async def test_a_client_that_waits_for_us_is_not_overdue():
     assert (overdue, got.status) == (False, 200)
 
 
-@pytest.mark.requirement("F-17")
 async def test_a_reset_in_mid_request_is_no_crash():
     async with scripted(always(reply())) as upstream, open_door(upstream.url) as door:
         for sent in (

@@ -34,7 +34,6 @@ def backup_of(home: Path, *, age: timedelta) -> None:
     os.utime(made, (at, at))
 
 
-@pytest.mark.requirement("X-98")
 async def test_a_database_in_order_tells_its_versions_and_fails_nothing(store: Store, tmp_path: Path):
     found = await checks(store, tmp_path)
 
@@ -42,7 +41,6 @@ async def test_a_database_in_order_tells_its_versions_and_fails_nothing(store: S
     assert {check.severity for check in found.values()} == {Severity.OK}
 
 
-@pytest.mark.requirement("X-98")
 @pytest.mark.parametrize(("seconds", "severity"), [(1, Severity.OK), (9, Severity.WARN), (-9, Severity.WARN)])
 async def test_clocks_more_than_five_seconds_apart_warn(
     seconds: int, severity: Severity, store: Store, tmp_path: Path
@@ -53,7 +51,7 @@ async def test_clocks_more_than_five_seconds_apart_warn(
     assert bool(clock.remedy) is (severity is Severity.WARN)
 
 
-@pytest.mark.requirement("X-98", "X-100")
+@pytest.mark.requirement("X-100")
 async def test_a_crash_of_the_last_days_warns(store: Store, tmp_path: Path):
     def run(number: int) -> Run:
         return Run(
@@ -71,7 +69,6 @@ async def test_a_crash_of_the_last_days_warns(store: Store, tmp_path: Path):
     assert stop.remedy
 
 
-@pytest.mark.requirement("X-98")
 async def test_a_closed_database_fails_and_says_what_to_do(database_url: str, tmp_path: Path):
     async with open_store(database_url, StoreSettings(), door="test") as store:
         await store.pool.close()
@@ -82,7 +79,6 @@ async def test_a_closed_database_fails_and_says_what_to_do(database_url: str, tm
     assert found["store.server"].remedy
 
 
-@pytest.mark.requirement("X-98")
 async def test_callers_that_wait_for_a_connection_warn(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -93,7 +89,6 @@ async def test_callers_that_wait_for_a_connection_warn(
     assert "store.pool_max" in pool.remedy
 
 
-@pytest.mark.requirement("X-98")
 def test_wanted_backups_that_are_not_made_warn(tmp_path: Path):
     now = system_clock()
     none_wanted = check_backups(StoreSettings(), tmp_path, now=now)
@@ -103,7 +98,6 @@ def test_wanted_backups_that_are_not_made_warn(tmp_path: Path):
     assert "festinger jobs run backup" in none_made.remedy
 
 
-@pytest.mark.requirement("X-98")
 @pytest.mark.parametrize(("days", "severity"), [(1, Severity.OK), (8, Severity.WARN)])
 def test_a_backup_of_last_week_warns(days: int, severity: Severity, tmp_path: Path):
     backup_of(tmp_path, age=timedelta(days=days))

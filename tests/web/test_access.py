@@ -111,12 +111,12 @@ def example(path: str) -> str:
     return path
 
 
-@pytest.mark.requirement("U-13", "F-60")
+@pytest.mark.requirement("U-13")
 def test_every_route_has_a_row_and_every_row_a_route():
     assert {(route.method, route.path) for route in ROUTES} == set(ROWS)
 
 
-@pytest.mark.requirement("U-13", "F-60")
+@pytest.mark.requirement("U-13")
 @pytest.mark.parametrize("place", [HERE, BEYOND], ids=["here", "beyond"])
 @pytest.mark.parametrize(("method", "path"), ROWS)
 async def test_each_caller_gets_in_or_not_as_the_table_says(
@@ -178,7 +178,6 @@ async def test_a_key_of_one_space_sees_its_own_events_only(database_url: str, tm
         assert {event["space"] for event in found} == {"team"}
 
 
-@pytest.mark.requirement("F-60")
 async def test_a_revoked_key_is_refused_and_named_to_nobody(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         made = (await at.ask("POST", "/admin/api/keys", body={"name": "old", "role": "reviewer"})).json

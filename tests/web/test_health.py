@@ -122,7 +122,6 @@ async def test_the_metrics_page_can_be_switched_off(database_url: str, tmp_path:
         assert (await at.ask("GET", "/admin/metrics", key=None)).status == 404
 
 
-@pytest.mark.requirement("X-98")
 async def test_health_and_doctor_show_the_checks_as_data(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         health = (await at.ask("GET", "/admin/health")).json
@@ -136,7 +135,6 @@ async def test_health_and_doctor_show_the_checks_as_data(database_url: str, tmp_
         assert set(health["checks"][0]) == {"name", "severity", "message", "remedy", "details"}
 
 
-@pytest.mark.requirement("X-98")
 async def test_without_a_store_the_checks_say_so_with_the_remedy(tmp_path: Path):
     checks = await closed(tmp_path).checks()
 

@@ -62,7 +62,6 @@ def data(text: str) -> dict[str, object]:
     }
 
 
-@pytest.mark.requirement("U-36")
 @given(text=st.sampled_from(HOSTILE) | st.text(alphabet="<>&\"'/=x {}%", min_size=1, max_size=30))
 def test_whatever_stands_in_a_field_comes_out_as_text(text: str):
     plain, hostile = read(bytes(page("start.html", data("x")).body).decode()), page("start.html", data(text))
@@ -73,7 +72,6 @@ def test_whatever_stands_in_a_field_comes_out_as_text(text: str):
     assert text in found.words or text.strip() in "".join(found.words)
 
 
-@pytest.mark.requirement("U-36")
 async def test_a_hostile_upstream_and_host_are_shown_as_text(tmp_path: Path):
     (tmp_path / "festinger.yaml").write_text('proxy:\n  upstream: "http://h/<script>alert(1)</script>"\n')
     pages = admin(Keeper(settings_of(None, tmp_path), lambda: None))  # type: ignore[arg-type,return-value]

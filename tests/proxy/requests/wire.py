@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -73,7 +74,7 @@ def oddly(tree: Any) -> bytes:
     return re.sub(r'"(?:[^"\\]|\\.)*"', spelt, plain).encode()
 
 
-SPELLINGS = {
+SPELLINGS: dict[str, Callable[[Any], bytes]] = {
     "compact": orjson.dumps,
     "python": lambda tree: json.dumps(tree).encode(),
     "indented": lambda tree: json.dumps(tree, indent=2, ensure_ascii=False).encode(),
