@@ -23,6 +23,7 @@ from festinger.seeing.checks import Check, Severity, fail, ok, warn, worst
 from festinger.settings.live import LiveSettings
 from festinger.store.health import check_store
 from festinger.store.listening import check_listening
+from festinger.world.worlds import check_worlds
 
 PRIVATE = 0o077
 MEGABYTE = 2**20
@@ -36,6 +37,7 @@ async def examine(app: App, *, ask_models: bool = False) -> list[Check]:
         *check_files(app.settings, app.home),
         *await _check_stored(app, now),
         check_listening(app.listener),
+        check_worlds(app.world.worlds),
     ]
     if app.embedder is not None:
         checks += await check_embedder(app.embedder, at=now)

@@ -29,6 +29,7 @@ async def open_space(app: App, name: str) -> Space:
             payload={"space": space.name},
         )
         await _count(transaction)
+    await app.world.begin(space.id)
     return space
 
 

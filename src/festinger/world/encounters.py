@@ -7,7 +7,7 @@ database: a crash loses the counts since the last write and nothing else.
 
 import hashlib
 from collections import OrderedDict, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -110,7 +110,7 @@ class Encounters:
         """Keep that the session was told of these unknown names."""
         self._session(space, session).noted.update(tokens)
 
-    def see(self, space: SpaceId, session: SessionId, words: Sequence[str], *, now: datetime) -> None:
+    def see(self, space: SpaceId, session: SessionId, words: Iterable[str], *, now: datetime) -> None:
         """Keep when the session first saw these words."""
         first_seen = self._session(space, session).first_seen
         for word in words:

@@ -54,7 +54,7 @@ async def _load_edges(store: Store, space: SpaceId, world: World) -> None:
     after, after_dim, page = 0, 0, 0
     names = _Names(world)
     while rows := await store.all(Q["edges_page"], space=space, after=after, after_dim=after_dim, limit=PAGE):
-        edges = [names.shared(UrdEdge(*row.values())) for row in rows]
+        edges = [names.edge(*row.values()) for row in rows]
         _put_page(world, edges)
         after, after_dim, page = edges[-1].id, edges[-1].dim_id, page + 1
         _freeze_now_and_then(page)
@@ -66,27 +66,39 @@ class _Names:
     def __init__(self, world: World) -> None:
         self._numbers = {number: number for number in world.soas_by_id}
         self._texts: dict[str, str] = {}
-        self._moments: dict[datetime | None, datetime | None] = {}
         self._shares: dict[float, float] = {}
 
-    def shared(self, edge: UrdEdge) -> UrdEdge:
-        created, confirmed = edge.created_at, edge.last_confirmed
-        if confirmed == created:
-            confirmed = created
+    def edge(
+        self,
+        id: int,  # noqa: A002 - the columns of the table, in its words and its order
+        parent_id: int,
+        dim_id: int,
+        is_isa: bool,
+        confidence: float,
+        last_confirmed: datetime | None,
+        source: str,
+        origin: str,
+        evidence_count: int,
+        person_stated: bool,
+        unconfirmed: bool,
+        created_at: datetime,
+        version: int,
+    ) -> UrdEdge:
+        numbers, texts = self._numbers, self._texts
         return UrdEdge(
-            self._numbers.get(edge.id, edge.id),
-            self._numbers.get(edge.parent_id, edge.parent_id),
-            self._numbers.get(edge.dim_id, edge.dim_id),
-            edge.is_isa,
-            self._shares.setdefault(edge.confidence, edge.confidence),
-            confirmed,
-            self._texts.setdefault(edge.source, edge.source),
-            self._texts.setdefault(edge.origin, edge.origin),
-            edge.evidence_count,
-            edge.person_stated,
-            edge.unconfirmed,
-            created,
-            edge.version,
+            numbers.get(id, id),
+            numbers.get(parent_id, parent_id),
+            numbers.get(dim_id, dim_id),
+            is_isa,
+            self._shares.setdefault(confidence, confidence),
+            created_at if last_confirmed == created_at else last_confirmed,
+            texts.setdefault(source, source),
+            texts.setdefault(origin, origin),
+            evidence_count,
+            person_stated,
+            unconfirmed,
+            created_at,
+            version,
         )
 
 

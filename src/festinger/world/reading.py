@@ -5,6 +5,7 @@ The one place where this room asks the room `text`. What is done with the words 
 `encounters`, what is done with the claims to `learning`.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ CLAIMED_CHARS = 4096
 """How much of the newest text is scanned for claims within a request."""
 
 LONGEST_SENTENCE = 300
+
+_DENIAL = re.compile(r"not\b|n['’]t\b|no\s+longer\b", re.IGNORECASE)
+"""Without one of these nothing is taken back; most texts need not be looked at closer."""
 
 IsCommon = Callable[[str, float], bool]
 
@@ -52,9 +56,11 @@ def claims(read: Read, world: World, *, is_common: Callable[[str], bool]) -> lis
     """What a text asserts, and what it takes back."""
     dimensions = {world.soas_by_id[dim] for dim in world.dimensions if dim in world.soas_by_id}
     found = cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
-    denials = retractions(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
     said = [_claim(read, cue) for cue in found]
-    denied = [_claim(read, cue, is_retraction=True) for cue in denials]
+    denied = []
+    if _DENIAL.search(read.text):
+        denials = retractions(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
+        denied = [_claim(read, cue, is_retraction=True) for cue in denials]
     return [
         claim
         for claim in (*said, *denied)

@@ -8,7 +8,6 @@ How a line looks is `rendering`'s matter, which text counts as unseen the door's
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from heapq import nlargest
 
 from festinger.ids import Origin
 from festinger.settings.tree import WorldSettings
@@ -120,7 +119,7 @@ def _ranked(rows: Iterable[SoasRow], *, now: datetime, past: Past, limit: int) -
 def _best(edges: Sequence[UrdEdge], *, now: datetime, limit: int) -> Sequence[UrdEdge]:
     if len(edges) <= limit:
         return edges
-    return nlargest(limit, edges, key=lambda edge: (freshness(edge, now), -edge.dim_id))
+    return sorted(edges, key=lambda edge: (-freshness(edge, now), edge.dim_id))[:limit]
 
 
 def _disputes(world: World, heard: Iterable[Heard], *, now: datetime, terms: WorldSettings) -> set[Slot]:

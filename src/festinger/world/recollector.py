@@ -66,9 +66,6 @@ class Recollector:
     def _recollect(self, place: Place, world: World, texts: Sequence[Said]) -> Recollection:
         now, terms = self.desk.clock(), self.desk.terms(place.space)
         told = self._heard(world, texts, chars=terms.recollect_max_chars, zipf=terms.common_word_zipf)
-        for each in told:
-            known = [word for word in each.words if world.knows(word)]
-            self.encounters.see(place.space, place.session, known, now=now)
         past = self.encounters.past(place.space, place.session)
         found = recollect(world, told, now=now, terms=terms, past=past)
         WORLD_ZERO_HITS.inc(len(found.zero_hits))
@@ -104,6 +101,7 @@ class Recollector:
     def _count_piece(self, place: Place, world: World, said: Said, *, piece: str, counted: set[str]) -> None:
         terms, now = self.desk.terms(place.space), self.desk.clock()
         got = read(piece, said.origin, world)
+        self.encounters.see(place.space, place.session, filter(world.knows, got.words), now=now)
         found = countable(got, world, terms=terms, is_common=self.desk.is_common)
         for word, token in found.items():
             if word in counted:
