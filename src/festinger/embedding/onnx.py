@@ -20,7 +20,15 @@ from festinger.embedding.embedder import Rows, Supplies
 from festinger.embedding.hub import fetched_folder
 from festinger.embedding.profiles import Purpose, profile_of
 from festinger.embedding.quiet import ort
-from festinger.embedding.runtime import Numbers, Read, Runner, is_quantised, open_session, open_tokenizer
+from festinger.embedding.runtime import (
+    Numbers,
+    Read,
+    Runner,
+    give_back,
+    is_quantised,
+    open_session,
+    open_tokenizer,
+)
 from festinger.embedding.weights import EMBEDDERS, checked_folder, sha256_of
 from festinger.errors import BadSetting, WeightsUnfit
 
@@ -49,7 +57,9 @@ class OnnxEngine:
 
 async def open_engine(model: str, supplies: Supplies) -> OnnxEngine:
     # Reading and checking 90 MB takes a fraction of a second that the loop need not lose.
-    return await asyncio.to_thread(_open, model, supplies)
+    engine = await asyncio.to_thread(_open, model, supplies)
+    give_back()
+    return engine
 
 
 def _open(model: str, supplies: Supplies) -> OnnxEngine:
