@@ -57,7 +57,7 @@ async def test_what_a_message_asserts_is_written_by_a_durable_job_once(database_
     assert [str(row["status"]) for row in jobs] == ["succeeded"]
 
 
-@pytest.mark.requirement("W-72", "W-73")
+@pytest.mark.requirement("W-72")
 async def test_conflicts_are_resolved_when_the_settings_say_so_and_one_run_at_a_time(
     database_url: str, tmp_path: Path
 ):

@@ -187,7 +187,6 @@ async def test_what_was_stated_on_purpose_goes_first_then_the_oldest(store: Stor
     assert [item["priority"] for item in looked_at] == [10]
 
 
-@pytest.mark.requirement("W-73")
 async def test_a_dry_run_decides_and_changes_nothing(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench, "gnommoweb")
@@ -200,7 +199,6 @@ async def test_a_dry_run_decides_and_changes_nothing(store: Store):
     assert (await table(store), await queue(store)) == before
 
 
-@pytest.mark.requirement("W-73")
 async def test_one_run_at_a_time_and_each_is_kept(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench, "gnommoweb")

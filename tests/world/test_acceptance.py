@@ -91,7 +91,7 @@ async def test_a_contradiction_is_marked_in_the_same_prompt_and_queued_once(stor
     assert (await bench.hear("open gnommoweb")).lines == ("gnommoweb: [type?] repo — conflict pending",)
 
 
-@pytest.mark.requirement("W-76", "W-82", "W-38")
+@pytest.mark.requirement("W-76", "W-38")
 async def test_a_decomposed_conflict_leaves_two_clean_dimensions_and_can_be_undone(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench)

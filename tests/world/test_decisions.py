@@ -50,7 +50,7 @@ def test_the_flavours_say_what_kind_of_collision_it_is(existing: bool, incoming:
     assert collision_type(existing_is_isa=existing, incoming_is_isa=incoming) is expected
 
 
-@pytest.mark.requirement("W-76", "W-81")
+@pytest.mark.requirement("W-76")
 async def test_update_puts_the_new_edge_in_and_the_old_one_into_history(store: Store):
     bench = await Bench(store).open()
     item = await disputed(bench)
@@ -86,7 +86,7 @@ async def test_reclassify_lets_both_stand(store: Store):
     )
 
 
-@pytest.mark.requirement("W-70", "W-82")
+@pytest.mark.requirement("W-70")
 async def test_same_gives_a_second_name_that_can_be_taken_back(store: Store):
     bench = await Bench(store).open()
     item = await disputed(bench, incoming="gnommoweb repository")
@@ -131,7 +131,6 @@ async def test_an_update_of_a_retraction_takes_the_edge_out(store: Store):
     assert (await bench.hear("gnommoweb")).lines == ("gnommoweb: [type?] repo — conflict pending",)
 
 
-@pytest.mark.requirement("W-81")
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -155,7 +154,6 @@ async def test_a_decision_that_cannot_be_carried_out_changes_nothing(store: Stor
     assert await status(store) == ["pending"]
 
 
-@pytest.mark.requirement("W-81", "W-82")
 async def test_a_person_overrules_what_was_decided_and_nobody_else_does(store: Store):
     bench = await Bench(store).open()
     item = await disputed(bench)
@@ -169,7 +167,6 @@ async def test_a_person_overrules_what_was_decided_and_nobody_else_does(store: S
     assert await status(store) == ["dismissed"]
 
 
-@pytest.mark.requirement("W-82")
 async def test_an_undo_is_blocked_by_what_came_later_and_can_be_decided_again(store: Store):
     bench = await Bench(store).open()
     item = await disputed(bench)
@@ -277,7 +274,7 @@ async def test_a_dismissed_statement_comes_back_by_three_new_causes_on_purpose_o
     assert (await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb container"))).did is Did.CONFLICT
 
 
-@pytest.mark.requirement("W-67", "W-80")
+@pytest.mark.requirement("W-67")
 async def test_the_queue_shows_both_sides_with_who_said_them_in_pages(store: Store):
     bench = await Bench(store).open()
     for name in ("dobby", "winky", "kreacher"):
@@ -296,7 +293,6 @@ async def test_the_queue_shows_both_sides_with_who_said_them_in_pages(store: Sto
     assert shown["existing"]["confidence"] == 0.65
 
 
-@pytest.mark.requirement("W-80")
 async def test_decided_items_are_shown_for_a_week(store: Store):
     bench = await Bench(store).open()
     item = await disputed(bench)
@@ -310,7 +306,6 @@ async def test_decided_items_are_shown_for_a_week(store: Store):
     assert len(await conflicts(bench.desk, MAIN_SPACE, statuses=("dismissed",))) == 1
 
 
-@pytest.mark.requirement("W-81")
 async def test_an_unknown_conflict_is_not_found(store: Store):
     bench = await Bench(store).open()
 
@@ -344,7 +339,7 @@ async def test_memories_that_contradict_each_other_wait_in_the_same_queue(store:
     assert settled == ["both"]
 
 
-@pytest.mark.requirement("W-77", "W-81", "W-82")
+@pytest.mark.requirement("W-77")
 async def test_a_person_dismisses_what_an_agent_says_against_them_and_one_undo_brings_it_back(store: Store):
     bench = await Bench(store).open()
     await bench.hear("gnommoweb runs on docker")

@@ -74,7 +74,6 @@ async def test_a_name_that_only_pages_say_is_never_asked_about(store: Store):
     assert bench.asked == []
 
 
-@pytest.mark.requirement("W-57")
 async def test_without_a_model_a_name_is_wanted_and_nothing_fails(store: Store):
     bench = await Bench(store).open()
     await met(bench, 16)

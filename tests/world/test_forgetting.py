@@ -28,7 +28,6 @@ async def everything(store: Store) -> str:
     return json.dumps(found)
 
 
-@pytest.mark.requirement("W-98")
 async def test_after_forgetting_a_session_no_byte_of_what_it_said_is_left(store: Store):
     bench = await Bench(store).open()
     await bench.hear("winky is an elf", session="kept")
@@ -52,7 +51,6 @@ async def test_after_forgetting_a_session_no_byte_of_what_it_said_is_left(store:
     assert done.edges == 1
 
 
-@pytest.mark.requirement("W-98")
 async def test_an_edge_that_others_said_too_stays_without_the_forgotten_cause(store: Store):
     bench = await Bench(store).open()
     await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", session="one", message="m1"))
@@ -66,7 +64,6 @@ async def test_an_edge_that_others_said_too_stays_without_the_forgotten_cause(st
     assert await table(store) == kept(bench) == set()
 
 
-@pytest.mark.requirement("W-98")
 async def test_a_concept_and_an_edge_can_be_forgotten_by_name(store: Store):
     bench = await Bench(store).open()
     for triple in ("gnommoweb repo", "dobby gnommoweb membership", "winky elf"):
@@ -104,7 +101,6 @@ async def test_any_earlier_state_can_be_rebuilt(store: Store):
     assert await as_of(bench.desk, MAIN_SPACE, moments[0] - timedelta(days=1)) == {}
 
 
-@pytest.mark.requirement("W-99")
 async def test_a_concept_says_why_it_is_believed(store: Store):
     bench = await Bench(store).open()
     await bench.hear("gnommoweb is a repo")

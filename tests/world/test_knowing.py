@@ -16,7 +16,6 @@ from festinger.world.quarantine import quarantined
 from festinger.world.state import Did, state
 
 
-@pytest.mark.requirement("W-86")
 async def test_a_stated_fact_stands_at_once_with_full_confidence(store: Store):
     bench = await Bench(store).open()
 
@@ -35,7 +34,6 @@ async def test_a_stated_fact_stands_at_once_with_full_confidence(store: Store):
     assert row == {"source": "gutask", "origin": "person", "person_stated": True}
 
 
-@pytest.mark.requirement("W-86")
 async def test_a_fact_corroborates_or_waits_with_the_highest_priority(store: Store):
     bench = await Bench(store).open()
     await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", session="s0"))
@@ -49,7 +47,6 @@ async def test_a_fact_corroborates_or_waits_with_the_highest_priority(store: Sto
     assert [item["priority"] for item in await queue(store)] == [10]
 
 
-@pytest.mark.requirement("W-86")
 async def test_an_agents_fact_is_the_agents(store: Store):
     bench = await Bench(store).open()
 
@@ -59,7 +56,6 @@ async def test_an_agents_fact_is_the_agents(store: Store):
     assert row == {"confidence": 1.0, "origin": "model", "person_stated": False}
 
 
-@pytest.mark.requirement("W-52", "W-86")
 async def test_a_persons_fact_lets_the_same_statement_out_of_quarantine(store: Store):
     bench = await Bench(store).open()
     await bench.hear("Acmecorp is a vendor", origin=Origin.TOOL)
@@ -69,7 +65,7 @@ async def test_a_persons_fact_lets_the_same_statement_out_of_quarantine(store: S
     assert [each.status for each in await quarantined(bench.desk, MAIN_SPACE, statuses=None)] == ["admitted"]
 
 
-@pytest.mark.requirement("W-39", "W-86")
+@pytest.mark.requirement("W-39")
 async def test_facts_are_all_stated_or_none(store: Store):
     bench = await Bench(store).open()
 
@@ -100,7 +96,6 @@ async def test_an_inferred_edge_falls_silent_and_a_stated_one_never_does(store: 
     assert (await bench.hear("gnommoweb now")).lines == ("gnommoweb: [type] repo [runs-on] docker",)
 
 
-@pytest.mark.requirement("W-59")
 async def test_many_triples_go_in_one_version_and_each_is_accounted_for(store: Store):
     bench = await Bench(store).open()
     await state(bench.desk, MAIN_SPACE, bench.say("dobby elf"))

@@ -48,7 +48,7 @@ async def test_people_and_agents_write_at_once_an_agent_with_less_confidence(
     assert row == {"source": "inferred", "origin": origin.value}
 
 
-@pytest.mark.requirement("W-51", "W-52")
+@pytest.mark.requirement("W-51")
 @pytest.mark.parametrize("origin", [Origin.SYSTEM, Origin.TOOL, Origin.DOCUMENT])
 async def test_other_texts_are_quarantined_and_never_shown(store: Store, origin: Origin):
     bench = await Bench(store).open()
@@ -74,7 +74,6 @@ def test_an_agent_that_repeats_a_page_speaks_for_the_page():
     assert heard_from(Origin.PERSON, claim, unvouched={"acme", "vendor"}) is Origin.PERSON
 
 
-@pytest.mark.requirement("W-52")
 @pytest.mark.parametrize(
     ("votes", "expected"),
     [((3, 2, 2), True), ((2, 2, 2), False), ((3, 1, 2), False), ((3, 2, 1), False), ((100, 50, 1), False)],
@@ -85,7 +84,7 @@ def test_admission_needs_causes_sessions_and_texts(votes: tuple[int, int, int], 
     assert is_admissible(Votes(causes=causes, sessions=sessions, texts=texts), min_causes=3) is expected
 
 
-@pytest.mark.requirement("W-52", "W-53")
+@pytest.mark.requirement("W-53")
 async def test_a_poisoned_page_in_fifty_turns_says_nothing_and_a_person_makes_it_heard_at_once(store: Store):
     bench = await Bench(store).open()
     for turn in range(50):
@@ -100,7 +99,7 @@ async def test_a_poisoned_page_in_fifty_turns_says_nothing_and_a_person_makes_it
     assert [row.status for row in await quarantined(bench.desk, MAIN_SPACE, statuses=None)] == ["admitted"]
 
 
-@pytest.mark.requirement("W-52", "W-91")
+@pytest.mark.requirement("W-91")
 async def test_three_causes_in_two_sessions_from_two_texts_let_a_statement_in_unconfirmed(store: Store):
     bench = await Bench(store).open()
     await bench.hear("Acmecorp is a vendor. One.", origin=Origin.TOOL, session="s1")
@@ -115,7 +114,6 @@ async def test_three_causes_in_two_sessions_from_two_texts_let_a_statement_in_un
     assert (await bench.hear("Acmecorp again")).lines == ("acmecorp: [type] vendor",)
 
 
-@pytest.mark.requirement("W-52")
 async def test_the_same_page_in_many_sessions_has_one_vote(store: Store):
     bench = await Bench(store).open()
 
@@ -125,7 +123,6 @@ async def test_the_same_page_in_many_sessions_has_one_vote(store: Store):
     assert await table(store) == set()
 
 
-@pytest.mark.requirement("W-52")
 async def test_people_admit_and_reject_by_hand_and_waiting_ends_after_thirty_days(store: Store):
     bench = await Bench(store).open()
     for name in ("Acmecorp", "Globexcorp", "Initechcorp"):

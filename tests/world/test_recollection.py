@@ -78,7 +78,7 @@ def test_a_collision_that_this_very_text_makes_is_already_marked():
     ]
 
 
-@pytest.mark.requirement("W-90", "W-52")
+@pytest.mark.requirement("W-90")
 @pytest.mark.parametrize("origin", [Origin.TOOL, Origin.DOCUMENT, Origin.SYSTEM])
 def test_text_that_nobody_vouches_for_marks_nothing(origin: Origin):
     found = recollect(

@@ -234,7 +234,6 @@ def lines_now(bench: Bench) -> tuple[str, ...]:
     return found.lines
 
 
-@pytest.mark.requirement("W-46")
 async def test_a_reload_brings_what_outside_tools_wrote_and_a_failing_one_changes_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
