@@ -174,7 +174,8 @@ async def test_no_change_is_missed_when_the_listening_connection_is_killed(store
                     await run_sql(
                         store,
                         "select pg_terminate_backend(pid) from pg_stat_activity"
-                        " where query ilike '%%listen festinger%%' and pid <> pg_backend_pid()",
+                        " where datname = current_database() and query ilike '%%listen festinger%%'"
+                        " and pid <> pg_backend_pid()",
                     )
             await caught_up(other)
 

@@ -118,3 +118,13 @@ delete from event using old where event.space_id = old.space_id and event.id = o
 -- name: erase_space
 -- Erases every event of a space, and its deliveries with them.
 delete from event where space_id = %(space)s;
+
+-- name: scrub_words
+-- Puts a mark in the place of forgotten words, in the fields of events that hold words.
+update event e
+set payload = e.payload || (
+    select jsonb_object_agg(field.key, %(mark)s::text) from jsonb_each_text(e.payload) as field
+    where field.key = any(%(fields)s) and field.value = any(%(words)s))
+where e.space_id = %(space)s
+  and exists (select from jsonb_each_text(e.payload) as field
+              where field.key = any(%(fields)s) and field.value = any(%(words)s));

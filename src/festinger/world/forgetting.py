@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from festinger.errors import NoSuchConcept
+from festinger.events.scrubbing import scrub_words
 from festinger.ids import SessionId, SpaceId
 from festinger.store.queries import queries_of
 from festinger.world.conflicts import rebase
@@ -39,6 +40,8 @@ class _Erasing:
     causes: int = 0
     others: int = 0
     touched: set[int] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
+    """Words that may be gone with it."""
 
     async def run(self, query: str, **parameters: Any) -> int:
         return await self.change.transaction.run(Q[query], space=self.change.space, **parameters)
@@ -78,6 +81,9 @@ class _Erasing:
             Q["erase_bare_tokens"], space=self.change.space, concepts=concepts
         )
         self.others += len(bare)
+        self.words.update(row["token"] for row in bare)
+        left = await rows_of(self.change.transaction, self.change.space, self.words)
+        await scrub_words(self.change.transaction, self.change.space, self.words - left.keys())
         for concept in concepts:
             self.change.log(Kind.FORGOTTEN, concept)
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import groupby
 
 from festinger.ids import SpaceId
-from festinger.store.pool import Store
+from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.world.concept import SoasRow
 from festinger.world.edge import UrdEdge
@@ -36,7 +36,8 @@ async def load(store: Store, space: SpaceId, *, now: datetime) -> World:
     world.version = await version_of(store, space)
     await _load_vocabulary(store, space, world)
     await _load_edges(store, space, world)
-    (await _disputes(store, space, now=now, concepts=None)).put(world, ())
+    async with store.transaction() as transaction:
+        (await _disputes(transaction, space, now=now, concepts=None)).put(world, ())
     _freeze()
     return world
 
@@ -129,12 +130,14 @@ async def refresh(
     All is read before anything is changed: a reader of the world sees the old state or the new one.
     """
     wanted = list(dict.fromkeys(concepts))
-    rows = await store.all(Q["rows_of_concepts"], space=space, concepts=wanted)
-    edges = [UrdEdge(**row) for row in await store.all(Q["edges_of_concepts"], space=space, concepts=wanted)]
-    disputes = await _disputes(store, space, now=now, concepts=wanted)
-    around = {number for edge in edges for number in (edge.parent_id, edge.dim_id)} | disputes.parents
-    unknown = sorted(around - world.soas_by_id.keys() - set(wanted))
-    neighbours = await store.all(Q["rows_of_concepts"], space=space, concepts=unknown) if unknown else []
+    async with store.transaction() as transaction:
+        rows = await transaction.all(Q["rows_of_concepts"], space=space, concepts=wanted)
+        found = await transaction.all(Q["edges_of_concepts"], space=space, concepts=wanted)
+        edges = [UrdEdge(**row) for row in found]
+        disputes = await _disputes(transaction, space, now=now, concepts=wanted)
+        around = {number for edge in edges for number in (edge.parent_id, edge.dim_id)} | disputes.parents
+        unknown = sorted(around - world.soas_by_id.keys() - set(wanted))
+        neighbours = await transaction.all(Q["rows_of_concepts"], space=space, concepts=unknown)
     for concept in set(wanted) - {row["id"] for row in rows}:
         world.drop_row(concept)
     for row in (*rows, *neighbours):
@@ -166,11 +169,13 @@ class _Disputes:
         } | self.aliases
 
 
-async def _disputes(store: Store, space: SpaceId, *, now: datetime, concepts: list[int] | None) -> _Disputes:
-    pending = await store.all(Q["pending_slots"], space=space, concepts=concepts)
+async def _disputes(
+    transaction: Transaction, space: SpaceId, *, now: datetime, concepts: list[int] | None
+) -> _Disputes:
+    pending = await transaction.all(Q["pending_slots"], space=space, concepts=concepts)
     since = now - SETTLED_FOR
-    dismissed = await store.all(Q["dismissed_triples"], space=space, concepts=concepts, since=since)
-    aliases = await store.all(Q["aliases"], space=space, concepts=concepts)
+    dismissed = await transaction.all(Q["dismissed_triples"], space=space, concepts=concepts, since=since)
+    aliases = await transaction.all(Q["aliases"], space=space, concepts=concepts)
     return _Disputes(
         pending={(row["concept_id"], row["dim_id"]) for row in pending},
         dismissed={

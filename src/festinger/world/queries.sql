@@ -684,7 +684,7 @@ where s.space_id = %(space)s and s.id = any(%(concepts)s)
   and not exists (select from urd u where u.space_id = %(space)s and s.id = u.id)
   and not exists (select from urd u where u.space_id = %(space)s and s.id = u.parent_id)
   and not exists (select from urd u where u.space_id = %(space)s and s.id = u.dim_id)
-returning s.id;
+returning s.id, s.token;
 
 -- name: calm_concepts
 -- Lets concepts of which no edge is left be novel no more.

@@ -15,6 +15,7 @@ from festinger.store.pool import Transaction
 from festinger.world.claims import heard_from
 from festinger.world.desk import Desk
 from festinger.world.encounters import SENTENCES_FROM, Encounters, Sentence, text_hash
+from festinger.world.forgetting import Forgotten, forget_session
 from festinger.world.learning import Spoken, keep_claims
 from festinger.world.loading import load_part
 from festinger.world.reading import CLAIMED_CHARS, Read, claims, countable, heard, read, sentence_at
@@ -153,6 +154,11 @@ class Recollector:
             return False
         await self.desk.ask_to_learn(transaction, place.space, spoken.message)
         return True
+
+    async def forget_session(self, space: SpaceId, session: SessionId, *, by: str) -> Forgotten:
+        """Erase everything that only this session said, also what is not written yet."""
+        self.encounters.forget(space, session)
+        return await forget_session(self.desk, space, session, by=by)
 
     def _is_common(self, zipf: float) -> Callable[[str], bool]:
         return lambda token: self.desk.is_common(token, zipf)
