@@ -37,7 +37,7 @@ class Read:
     """A text, its tokens and who said it."""
 
     text: str
-    """Without secrets, in the form in which places of tokens are counted."""
+    """Without secrets."""
     tokens: Sequence[Token]
     origin: Origin
 
@@ -48,7 +48,7 @@ class Read:
 
 def read(text: str, origin: Origin, world: World) -> Read:
     """Read a text with the words that a space knows."""
-    plain = normalised(without_secrets(text))
+    plain = without_secrets(text)
     return Read(text=plain, tokens=tokens(plain, world.knows), origin=origin)
 
 
@@ -84,11 +84,12 @@ def _claim(read: Read, cue: Cue, *, is_retraction: bool = False) -> Claim:
 def heard(
     text: str, origin: Origin, world: World, *, is_common: Callable[[str], bool], claim_chars: int
 ) -> Heard:
-    """A text as a recollection hears it, with what its first `claim_chars` characters assert."""
+    """A text as a recollection hears it, with what its last `claim_chars` characters assert."""
     whole = read(text, origin, world)
-    head = whole if len(text) <= claim_chars else read(text[:claim_chars], origin, world)
-    said = claims(head, world, is_common=is_common) if claim_chars > 0 else []
-    return Heard(words=whole.words, origin=origin, claims=said)
+    if claim_chars <= 0:
+        return Heard(words=whole.words, origin=origin)
+    newest = whole if len(text) <= claim_chars else read(text[-claim_chars:], origin, world)
+    return Heard(words=whole.words, origin=origin, claims=claims(newest, world, is_common=is_common))
 
 
 def countable(read: Read, world: World, *, terms: WorldSettings, is_common: IsCommon) -> dict[str, Token]:
@@ -104,13 +105,10 @@ def countable(read: Read, world: World, *, terms: WorldSettings, is_common: IsCo
 
 def sentence_at(read: Read, token: Token) -> str:
     """The sentence in which a token stands, cut around it if it is long."""
-    start = max(
-        (each.start for each in read.tokens if each.sentence_start and each.start <= token.start), default=0
-    )
-    end = min(
-        (each.start for each in read.tokens if each.sentence_start and each.start > token.start),
-        default=len(read.text),
-    )
+    plain = normalised(read.text)
+    starts = [each.start for each in read.tokens if each.sentence_start]
+    start = max((each for each in starts if each <= token.start), default=0)
+    end = min((each for each in starts if each > token.start), default=len(plain))
     if end - start > LONGEST_SENTENCE:
         start = max(start, token.start - LONGEST_SENTENCE // 2)
-    return read.text[start : min(end, start + LONGEST_SENTENCE)].strip()
+    return plain[start : min(end, start + LONGEST_SENTENCE)].strip()
