@@ -1,5 +1,7 @@
 """How large a block may be."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +34,9 @@ def block(lines: int) -> Block:
         (Kind.COMPLETIONS, {}, 8000, 8000),
     ],
 )
-def test_the_context_is_asked_for_known_or_assumed(kind: Kind, more: dict, known: int | None, context: int):
+def test_the_context_is_asked_for_known_or_assumed(
+    kind: Kind, more: dict[str, Any], known: int | None, context: int
+):
     assert context_of(request_of({"messages": [user("a")], **more}, kind), known=known) == context
 
 

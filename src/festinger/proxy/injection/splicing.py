@@ -86,8 +86,13 @@ def _html_safe(text: str) -> bytes:
     return _HTML.sub(lambda found: _HTML_SAFE[found[0]], orjson.dumps(text))
 
 
-STYLES: tuple[Encode, ...] = (orjson.dumps, _ascii, _html_safe)
-"""How JavaScript and most others, Python's standard library, and Go write a string."""
+def _styles(text: str) -> Iterator[Encode]:
+    """How JavaScript and most others, Python's standard library, and Go write this text, where they differ."""
+    yield orjson.dumps
+    if not text.isascii():
+        yield _ascii
+    if any(mark in text for mark in "<>&\u2028\u2029"):
+        yield _html_safe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,13 +174,10 @@ class _Source:
 
     def _quick(self, path: Path) -> _Token | None:
         """The one member of this name and value, if there is just one in one of the common spellings."""
-        value, tried, found = self._at(path), set(), []
+        value, found = self._at(path), []
         member = _member(str(path[-1]))
-        for style in STYLES:
+        for style in _styles(value):
             token = style(value)
-            if token in tried:
-                continue
-            tried.add(token)
             for start in self._members(member, token):
                 found.append((start, len(token), style))
                 if len(found) > 1:

@@ -49,7 +49,10 @@ def cleaned(text: str, rules: Cleaning) -> Cleaned:
 
 
 def _tail(text: str, rules: Cleaning) -> int | None:
-    if rules.volatile is None or not any(marker in text for marker in rules.markers):
-        return None
-    found = rules.volatile.search(text)
-    return None if found is None else found.start()
+    for marker in rules.markers:
+        # Most texts hold none, and looking for one is much faster than matching lines.
+        if marker in text:
+            assert rules.volatile is not None
+            found = rules.volatile.search(text)
+            return None if found is None else found.start()
+    return None

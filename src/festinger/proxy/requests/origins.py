@@ -66,14 +66,18 @@ def _is_person(saying: Saying) -> bool:
 
 
 def _as_person(text: str) -> tuple[Saying, ...]:
-    parts = tuple(_split(text)) if _may_quote(text) else (Saying(origin=Origin.PERSON, text=text),)
-    if len(text) > LONG_CHARS:
+    is_long = len(text) > LONG_CHARS
+    if not is_long and not _may_quote(text):
+        return (Saying(origin=Origin.PERSON, text=text),) if text.strip() else ()
+    parts = tuple(_split(text))
+    if is_long:
         parts = tuple(_shortened(parts))
     return tuple(part for part in parts if part.text.strip())
 
 
 def _may_quote(text: str) -> bool:
-    return ">" in text or "```" in text or "~~~" in text
+    # One character is looked for much faster than three.
+    return ">" in text or ("`" in text and "```" in text) or ("~" in text and "~~~" in text)
 
 
 def _split(text: str) -> Iterator[Saying]:

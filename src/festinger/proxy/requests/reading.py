@@ -50,7 +50,7 @@ def read(body: bytes, kind: Kind, *, rules: Cleaning, limit: int) -> Request | U
         return Untouched.UNREADABLE
     if not isinstance(tree, dict):
         return Untouched.SHAPE
-    if is_too_deep(body, tree):
+    if is_too_deep(tree):
         return Untouched.TOO_DEEP
     if any(key not in _NAMED and key.lower() in _NAMED for key in tree):
         return Untouched.KEY_CASE
@@ -70,7 +70,7 @@ def _request(body: bytes, tree: dict[str, Any], kind: Kind, rules: Cleaning) -> 
 def _stands_twice(body: bytes, key: str) -> bool:
     """Whether the key may stand twice at the top. Walking there is slow, so first the bytes are asked."""
     token = b'"%s"' % key.encode()
-    if body.count(token) <= 1 or len(re.findall(re.escape(token) + rb"\s*:", body)) <= 1:
+    if body.find(token) == body.rfind(token) or len(re.findall(re.escape(token) + rb"\s*:", body)) <= 1:
         return False
     try:
         members(body.decode(), 0)
