@@ -47,6 +47,10 @@ def cancelled(shell: Shell) -> list[str]:
 
 COMMANDS: dict[str, Prepare] = {
     "status": words("status"),
+    "iknowthat": words("iknowthat", "gnommoweb -isa repo"),
+    "conflicts": words("conflicts"),
+    "conflicts list": words("conflicts", "list"),
+    "resolve run": words("resolve", "run"),
     "settings": words("settings"),
     "settings list": words("settings", "list"),
     "settings get": words("settings", "get", "proxy.upstream"),

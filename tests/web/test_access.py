@@ -18,7 +18,7 @@ from festinger.app.keeper import Keeper
 from festinger.errors import StoreDown
 from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.store.keys import ApiKey, Role
-from festinger.web.access import SCOPES, Scope, is_loopback, presented_key
+from festinger.web.access import SCOPES, Scope, is_here, presented_key
 from festinger.web.admin import ROUTES, admin
 from festinger.web.route import Call, Route, answer
 
@@ -33,6 +33,12 @@ MATRIX: dict[str, dict[str, tuple[int, ...]]] = {
     "probe": {HERE: (IN, 401, IN, IN, IN, IN, 401, 401), BEYOND: (IN, 401, IN, IN, IN, IN, 401, 401)},
     "here": {HERE: (IN, 401, IN, IN, IN, IN, 401, 401), BEYOND: (401, 401, IN, IN, IN, IN, 401, 401)},
     "read": {HERE: (401, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
+    "keyless": {HERE: (IN, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
+    "write": {HERE: (401, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
+    "review": {
+        HERE: (401, 401, 403, 403, IN, 403, 401, 401),
+        BEYOND: (401, 401, 403, 403, IN, 403, 401, 401),
+    },
     "admin": {HERE: (401, 401, 403, 403, 403, IN, 401, 401), BEYOND: (401, 401, 403, 403, 403, IN, 401, 401)},
 }
 
@@ -69,10 +75,30 @@ ROWS: dict[tuple[str, str], str] = {
     ("PATCH", "/admin/api/spaces/{name}"): "admin",
     ("DELETE", "/admin/api/spaces/{name}"): "admin",
     ("GET", "/admin/api/status"): "read",
+    ("POST", "/iknowthat"): "keyless",
+    ("GET", "/conflicts"): "keyless",
+    ("GET", "/conflicts/{id}"): "keyless",
+    ("POST", "/conflicts/{id}/dismiss"): "review",
+    ("POST", "/conflicts/{id}/resolve"): "review",
+    ("POST", "/conflicts/{id}/undo"): "review",
+    ("POST", "/resolve/run"): "keyless",
+    ("GET", "/resolve/runs/{id}"): "keyless",
+    ("POST", "/reload"): "keyless",
+    ("POST", "/admin/api/iknowthat"): "write",
+    ("GET", "/admin/api/conflicts"): "read",
+    ("GET", "/admin/api/conflicts/{id}"): "read",
+    ("POST", "/admin/api/conflicts/{id}/dismiss"): "review",
+    ("POST", "/admin/api/conflicts/{id}/resolve"): "review",
+    ("POST", "/admin/api/conflicts/{id}/undo"): "review",
+    ("POST", "/admin/api/resolve/run"): "write",
+    ("GET", "/admin/api/resolve/runs/{id}"): "read",
+    ("POST", "/admin/api/reload"): "write",
+    ("GET", "/admin/api/concepts/{token}"): "read",
 }
 
 EXAMPLES = {
     "{name}": "x",
+    "{token}": "gnommoweb",
     "{job:int}": "7",
     "{key}": "llm.judge",
     "{id}": "018f3a5e-7b21-7000-8000-000000000001",
@@ -182,7 +208,7 @@ async def test_a_revoked_key_is_refused_and_named_to_nobody(database_url: str, t
     async with desk(database_url, tmp_path) as at:
         made = (await at.ask("POST", "/admin/api/keys", body={"name": "old", "role": "reviewer"})).json
         await at.ask("DELETE", f"/admin/api/keys/{made['id']}")
-        await at.app.keyring.forget(None)  # type: ignore[arg-type]
+        await at.app.keyring.forget(None)
 
         refused = await at.ask("GET", "/admin/api/status", key=made["key"])
         listed = await at.ask("GET", "/admin/api/keys")
@@ -222,16 +248,16 @@ def test_a_key_of_ours_is_found_where_it_may_stand(headers: dict[str, str], key:
         ("::ffff:203.0.113.9", False),
         ("203.0.113.9", False),
         ("fe80::1%eth0", False),
-        ("localhost", False),
+        ("localhost.example", False),
         ("", False),
     ],
 )
 def test_only_an_address_of_this_machine_is_here(address: str, here: bool):
-    assert is_loopback(Request({"type": "http", "client": (address, 1)})) is here
+    assert is_here(Request({"type": "http", "client": (address, 1)})) is here
 
 
 def test_a_caller_without_an_address_came_through_a_socket_of_this_machine():
-    assert is_loopback(Request({"type": "http", "client": None})) is True
+    assert is_here(Request({"type": "http", "client": None})) is True
 
 
 def test_a_space_that_the_door_has_read_counts_unless_the_query_names_another():

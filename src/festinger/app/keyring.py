@@ -42,7 +42,7 @@ class Keyring:
         async with self._lookups:
             return self._known.find(digest) or await self._look_up(secret, digest)
 
-    async def forget(self, _change: Change) -> None:
+    async def forget(self, _change: Change | None = None) -> None:
         """Let go of everything: some key was made or revoked."""
         self._emptied += 1
         for digest in list(self._known):

@@ -112,6 +112,12 @@ class App:
         async with self.reading:
             self.settings.apply_rows(await table_rows(self.store))
 
+    async def reread(self) -> None:
+        """Bring what this process keeps of settings, spaces and keys up to date, whatever it was told."""
+        await self.reread_settings()
+        await self.directory.reload()
+        await self.keyring.forget()
+
     async def measure(self) -> None:
         """Move the gauges to what is now."""
         self.store.measure()

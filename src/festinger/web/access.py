@@ -5,7 +5,6 @@ few routes that show no memory are open to callers on this machine. Everything e
 other users of the machine, and the agent itself, reach loopback. When the keys cannot be read, nobody gets in.
 """
 
-import ipaddress
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +13,7 @@ from starlette.requests import Request
 
 from festinger.errors import NotAuthenticated, NotAuthorised, Unavailable
 from festinger.store.keys import ApiKey, Role, is_ours
+from festinger.text.loopback import is_loopback
 
 FindKey = Callable[[str], Awaitable[ApiKey | None]]
 
@@ -49,17 +49,9 @@ def presented_key(request: Request) -> str | None:
     return next((value.strip() for value in candidates if value and is_ours(value.strip())), None)
 
 
-def is_loopback(request: Request) -> bool:
+def is_here(request: Request) -> bool:
     """Whether the caller is on this machine. A caller without address came through a socket of this machine."""
-    if request.client is None:
-        return True
-    try:
-        address = ipaddress.ip_address(request.client.host.split("%", 1)[0])
-    except ValueError:
-        return False
-    # A socket that speaks both versions shows a caller of the old one as an address of the new.
-    mapped = getattr(address, "ipv4_mapped", None)
-    return bool((mapped or address).is_loopback)
+    return request.client is None or is_loopback(request.client.host)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +62,15 @@ class Admission:
     trusted: bool
 
 
-async def admit(request: Request, scope: Scope, find_key: FindKey, *, strict: bool) -> Admission:
-    """Let a request through, or say why not."""
+async def admit(
+    request: Request, scope: Scope, find_key: FindKey, *, strict: bool, keyless: bool = False
+) -> Admission:
+    """Let a request through, or say why not. `keyless`: a caller on this machine needs no key for it."""
     given = presented_key(request)
     if given is not None:
         return Admission(key=_allowed(await _known(given, find_key), scope), trusted=True)
-    here = is_loopback(request) and not strict
-    if scope is Scope.PROBE or (scope is Scope.OPEN and here):
+    here = is_here(request) and not strict
+    if scope is Scope.PROBE or (here and (keyless or scope is Scope.OPEN)):
         return Admission(key=None, trusted=here)
     raise NotAuthenticated
 

@@ -14,7 +14,7 @@ from starlette.routing import Route as StarletteRoute
 from festinger.app.keeper import Keeper
 from festinger.errors import FestingerError, NotFound
 from festinger.seeing.trace import on_behalf_of
-from festinger.web import administration, happenings, health, pages, start, tuning, work
+from festinger.web import administration, happenings, health, pages, start, tuning, work, world
 from festinger.web.access import admit
 from festinger.web.pages import SECURITY_HEADERS
 from festinger.web.route import Call, Route, answer, request_id
@@ -27,6 +27,7 @@ ROUTES: tuple[Route, ...] = (
     *happenings.ROUTES,
     *tuning.ROUTES,
     *administration.ROUTES,
+    *world.ROUTES,
 )
 
 REQUEST_HEADER = "x-festinger-request"
@@ -57,7 +58,7 @@ def _endpoint(route: Route, keeper: Keeper) -> Callable[[Request], Awaitable[Res
 
 async def _answered(route: Route, keeper: Keeper, request: Request) -> Response:
     strict = keeper.settings.now.auth.loopback == "strict"
-    admission = await admit(request, route.scope, keeper.find_key, strict=strict)
+    admission = await admit(request, route.scope, keeper.find_key, strict=strict, keyless=route.keyless)
     return await route.endpoint(Call(request=request, keeper=keeper, admission=admission))
 
 

@@ -96,6 +96,8 @@ class Route:
     scope: Scope
     endpoint: Endpoint
     summary: str
+    keyless: bool = False
+    """Whether a caller on this machine needs no key for it."""
 
 
 def answer(document: Any, status: int = 200) -> Response:

@@ -1,0 +1,219 @@
+"""The world over HTTP: state facts, see and decide conflicts, resolve them now, reload, ask why.
+
+The short paths at the root are those that people and agents already use; each has a twin under `/admin/api`.
+Stating a fact and looking need no key on this machine; deciding is for reviewers alone. Who states a fact
+without a reviewer's or an administrator's key is taken for the agent itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import Response
+
+from festinger.app.world import ask_to_resolve
+from festinger.consolidation.resolution import find_run
+from festinger.errors import BadFact, BadInput
+from festinger.ids import DEFAULT_AGENT, Cause, Origin, SessionId, cause, read_id
+from festinger.store.keys import Role
+from festinger.web.access import Scope
+from festinger.web.listing import limit_of
+from festinger.web.route import Call, Endpoint, Route, answer
+from festinger.world.conflicts import Conflict, conflicts, find_conflict, item_json
+from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
+from festinger.world.knowing import Known, iknowthat
+from festinger.world.state import Did
+from festinger.world.why import why
+
+STATUSES = ("pending", "resolved", "dismissed")
+PEOPLE = (Role.REVIEWER, Role.ADMIN)
+
+INSERTED, CORROBORATED, CONFLICT = 201, 200, 202
+
+WORDS = {Did.ADDED: "inserted", Did.REPLACED: "inserted"}
+"""What a caller is told; other outcomes keep their own word."""
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Facts(Body):
+    fact: str | None = None
+    facts: list[str] | None = None
+
+    def all(self) -> list[str]:
+        if (self.fact is None) is (self.facts is None):
+            raise BadFact("Send one `fact`, or a list of `facts`.")
+        return self.facts if self.facts is not None else [self.fact or ""]
+
+
+class Dismissal(Body):
+    note: str = ""
+
+
+class Resolution(Body):
+    decision: str
+    existing_dimension: str | None = None
+    new_dimension: str | None = None
+    dimension: str | None = None
+    note: str = ""
+
+
+async def state_facts(call: Call) -> Response:
+    body = await call.body(Facts)
+    room, space = call.app.world, call.space
+    await room.need(space)
+    known = await iknowthat(room.desk, space, body.all(), because=_because(call))
+    items = [await _known_json(call, each) for each in known]
+    if body.facts is None:
+        return answer(items[0], _status(known))
+    return answer({"items": items}, _status(known))
+
+
+async def list_conflicts(call: Call) -> Response:
+    wanted = call.request.query_params.get("status")
+    if wanted not in (None, "all", *STATUSES):
+        raise BadInput(f"`status` must be one of {', '.join((*STATUSES, 'all'))}.")
+    statuses = STATUSES if wanted == "all" else (wanted,) if wanted else None
+    room, space, limit = call.app.world, call.space, limit_of(call.request)
+    found = await conflicts(room.desk, space, statuses=statuses, after=await _after(call), limit=limit)
+    last = str(found[-1].id) if len(found) == limit else None
+    return answer({"items": [await _json(call, item) for item in found], "next": last})
+
+
+async def one_conflict(call: Call) -> Response:
+    async with call.app.store.transaction() as transaction:
+        found = await find_conflict(transaction, call.space, call.id)
+    return answer(await _json(call, found))
+
+
+async def dismiss(call: Call) -> Response:
+    body = await call.body(Dismissal)
+    verdict = Verdict(decision=Decision.DISMISS, judge=Judge.PERSON, by=call.by, reasoning=body.note)
+    return answer(await _json(call, await decide(call.app.world.desk, call.space, call.id, verdict)))
+
+
+async def resolve_conflict(call: Call) -> Response:
+    body = await call.body(Resolution)
+    verdict = Verdict(
+        decision=body.decision,
+        judge=Judge.PERSON,
+        by=call.by,
+        existing_dimension=body.existing_dimension,
+        new_dimension=body.new_dimension,
+        dimension=body.dimension,
+        reasoning=body.note,
+    )
+    return answer(await _json(call, await decide(call.app.world.desk, call.space, call.id, verdict)))
+
+
+async def undo_decision(call: Call) -> Response:
+    return answer(await _json(call, await undo(call.app.world.desk, call.space, call.id, by=call.by)))
+
+
+async def run_resolution(call: Call) -> Response:
+    is_dry = call.request.query_params.get("dry_run") == "true"
+    run, pending = await ask_to_resolve(call.app, call.app.world, call.space, dry_run=is_dry)
+    return answer({"run_id": run, "pending": pending}, 202)
+
+
+async def resolution_run(call: Call) -> Response:
+    return answer(asdict(await find_run(call.app.world.desk, call.space, call.id)))
+
+
+async def reload(call: Call) -> Response:
+    """Build what this process keeps in memory anew: the world, and the settings, keys and spaces beside it."""
+    await call.app.world.begin(call.space)
+    reloaded = await call.app.world.worlds.reload(call.space)
+    await call.app.reread()
+    return answer(asdict(reloaded))
+
+
+async def concept(call: Call) -> Response:
+    found = await why(call.app.world.desk, call.space, str(call.request.path_params["token"]).casefold())
+    return answer(asdict(found))
+
+
+def _because(call: Call) -> Cause:
+    """Whose word it is. Without a person's key the agent itself may be calling: it reaches this machine too."""
+    is_person = call.key is not None and call.key.role in PEOPLE
+    return cause(
+        agent=(call.key.agent if call.key else None) or DEFAULT_AGENT,
+        session=SessionId(call.by),
+        origin=Origin.PERSON if is_person else Origin.MODEL,
+        at=call.app.tools.clock(),
+    )
+
+
+def _status(known: Sequence[Known]) -> int:
+    did = {each.stated.did for each in known}
+    if Did.CONFLICT in did:
+        return CONFLICT
+    return INSERTED if did & WORDS.keys() else CORROBORATED
+
+
+async def _known_json(call: Call, known: Known) -> dict[str, Any]:
+    said, stated = known.said, known.stated
+    if stated.conflict is not None:
+        async with call.app.store.transaction() as transaction:
+            found = await find_conflict(transaction, call.space, stated.conflict)
+        return {"status": "conflict", "conflict": await _json(call, found)}
+    edge = {
+        "concept": said.concept,
+        "parent": said.parent,
+        "dimension": said.dimension,
+        "is_isa": said.is_isa,
+        "confidence": stated.edge.confidence if stated.edge else said.confidence,
+        "source": said.source.value,
+    }
+    return {
+        "status": WORDS.get(stated.did, stated.did.value),
+        "edge": edge,
+        "new_tokens": list(stated.new_tokens),
+    }
+
+
+async def _json(call: Call, item: Conflict) -> dict[str, Any]:
+    return await item_json(call.app.world.desk, call.space, item)
+
+
+async def _after(call: Call) -> Conflict | None:
+    cursor = call.request.query_params.get("cursor")
+    if cursor is None:
+        return None
+    async with call.app.store.transaction() as transaction:
+        return await find_conflict(transaction, call.space, read_id(cursor))
+
+
+def _both(
+    method: str, path: str, scope: Scope, endpoint: Endpoint, *, summary: str, keyless: bool = False
+) -> tuple[Route, Route]:
+    """A route at the root and its twin under the API; only the root one may need no key on this machine."""
+    twin = Route(method=method, path=f"/admin/api{path}", scope=scope, endpoint=endpoint, summary=summary)
+    return replace(twin, path=path, keyless=keyless), twin
+
+
+ROUTES = (
+    *_both("POST", "/iknowthat", Scope.WRITE, state_facts, summary="State a fact.", keyless=True),
+    *_both(
+        "GET", "/conflicts", Scope.READ, list_conflicts, summary="Conflicts, most urgent first.", keyless=True
+    ),
+    *_both("GET", "/conflicts/{id}", Scope.READ, one_conflict, summary="One conflict.", keyless=True),
+    *_both("POST", "/conflicts/{id}/dismiss", Scope.REVIEW, dismiss, summary="Let the old fact stand."),
+    *_both("POST", "/conflicts/{id}/resolve", Scope.REVIEW, resolve_conflict, summary="Decide a conflict."),
+    *_both("POST", "/conflicts/{id}/undo", Scope.REVIEW, undo_decision, summary="Take a decision back."),
+    *_both(
+        "POST", "/resolve/run", Scope.WRITE, run_resolution, summary="Resolve what can be now.", keyless=True
+    ),
+    *_both("GET", "/resolve/runs/{id}", Scope.READ, resolution_run, summary="How a run went.", keyless=True),
+    *_both("POST", "/reload", Scope.WRITE, reload, summary="Read the world anew.", keyless=True),
+    Route(
+        method="GET",
+        path="/admin/api/concepts/{token}",
+        scope=Scope.READ,
+        endpoint=concept,
+        summary="All that is known of a word, and why.",
+    ),
+)
