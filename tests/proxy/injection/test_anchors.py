@@ -3,7 +3,6 @@
 from typing import Any
 
 import orjson
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.proxy.requests.wire import LABEL, MARK, assistant, chat, request_of, system, tool, user
@@ -34,7 +33,6 @@ def forward(request: Request, blocks: dict[bytes, Block], seen: set[bytes], fres
     return orjson.loads(edited(request, standing, mark=MARK).body)
 
 
-@pytest.mark.requirement("P-35")
 @settings(max_examples=60)
 @given(
     st.lists(st.sampled_from(["yes", "continue", "and ramanujan?", "ü\n\n"]), min_size=2, max_size=8),
@@ -61,7 +59,6 @@ def test_over_a_conversation_what_was_forwarded_stays_the_beginning(words: list[
         history.append(assistant(f"answer {step}"))
 
 
-@pytest.mark.requirement("P-35")
 def test_a_message_that_went_out_without_a_block_never_gets_one():
     blocks: dict[bytes, Block] = {}
     seen: set[bytes] = set()
@@ -72,7 +69,6 @@ def test_a_message_that_went_out_without_a_block_never_gets_one():
     assert carrier(request, chain_of(request.turns).links, forwarded=seen) is Untouched.FORWARDED
 
 
-@pytest.mark.requirement("P-35")
 def test_a_block_stays_at_its_anchor_when_a_volatile_tail_is_left_out_later():
     blocks: dict[bytes, Block] = {}
     seen: set[bytes] = set()
@@ -90,7 +86,6 @@ def test_a_block_stays_at_its_anchor_when_a_volatile_tail_is_left_out_later():
     assert "n2" in two
 
 
-@pytest.mark.requirement("P-33")
 def test_a_turn_that_ends_with_a_tool_carries_nothing_new_unless_it_may():
     request = chat(user("hi"), assistant("calling"), tool("42"))
     links = chain_of(request.turns).links
@@ -99,7 +94,6 @@ def test_a_turn_that_ends_with_a_tool_carries_nothing_new_unless_it_may():
     assert carrier(request, links, forwarded=(), tools_may_carry=True) == (request.turns[2], links[2])
 
 
-@pytest.mark.requirement("P-33")
 def test_results_beside_words_of_the_user_are_no_turn_of_a_tool():
     result = {"type": "tool_result", "tool_use_id": "t", "content": "42"}
     only = request_of({"messages": [user("hi"), assistant("x"), user([result])]}, Kind.MESSAGES)
@@ -112,7 +106,6 @@ def test_results_beside_words_of_the_user_are_no_turn_of_a_tool():
     )
 
 
-@pytest.mark.requirement("P-41")
 def test_a_user_message_that_carries_a_block_already_gets_no_other():
     request = chat(user(f"{block('from a proxy before us').text}\n\nhi"))
     links = chain_of(request.turns).links
@@ -121,7 +114,6 @@ def test_a_user_message_that_carries_a_block_already_gets_no_other():
     assert standing_in(request, links, {links[0]: block("ours")}) == ()
 
 
-@pytest.mark.requirement("P-35")
 def test_a_block_of_the_system_text_waits_for_a_person_and_for_other_notes():
     n1, n2 = NoteRef(kind="edge", id="1"), NoteRef(kind="edge", id="2")
     old, same, new = block("a", n1), block("a in other words", n1), block("b", n2)

@@ -123,7 +123,6 @@ def test_any_text_at_all_stays_on_its_line(text: str):
     assert harmless(harmless(text)) == harmless(text)
 
 
-@pytest.mark.requirement("P-36")
 def test_what_was_forgotten_leaves_a_block_with_its_whole_line():
     other = NoteRef(kind="edge", id="e1", version=3)
     made = Block(label=LABEL, lines=(Line(text="a", notes=(NOTE, other)), Line(text="b", notes=(other,))))

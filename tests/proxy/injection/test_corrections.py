@@ -1,6 +1,5 @@
 """What changed since it was shown is said again; what was forgotten goes at once."""
 
-import pytest
 from tests.proxy.requests.wire import LABEL
 
 from festinger.proxy.injection.block import Block, Line, NoteRef
@@ -11,7 +10,6 @@ STAYS = NoteRef(kind="memory", id="m1", version=4)
 NOW = Line(text="gnommoweb: [geography] hilbert", notes=(NoteRef(kind="edge", id="e1", version=2),))
 
 
-@pytest.mark.requirement("P-36")
 def test_a_note_that_changed_is_told_in_its_present_state():
     present = {("edge", "e1"): Present(version=2, line=NOW), ("memory", "m1"): Present(version=4, line=NOW)}
 
@@ -20,7 +18,6 @@ def test_a_note_that_changed_is_told_in_its_present_state():
     assert corrections([OLD], {("edge", "e1"): Present(version=2, forgotten=True, line=NOW)}) == ()
 
 
-@pytest.mark.requirement("P-36")
 def test_what_was_forgotten_leaves_every_block_and_says_that_the_prefix_moves():
     blocks = {
         b"1": Block(label=LABEL, lines=(Line(text="a", notes=(OLD,)), Line(text="b", notes=(STAYS,)))),

@@ -143,7 +143,6 @@ def test_nothing_to_put_in_means_the_very_bytes_that_came():
     assert edited(request, mark=MARK).body is request.body
 
 
-@pytest.mark.requirement("P-41")
 def test_an_echo_of_ours_is_taken_out_of_what_the_assistant_said():
     request = chat(user("hi"), assistant(f"As noted: {BLOCK.text}\n\nall is well"), user("thanks"))
 
@@ -153,7 +152,6 @@ def test_an_echo_of_ours_is_taken_out_of_what_the_assistant_said():
     assert orjson.loads(body)["messages"][::2] == [user("hi"), user("thanks")]
 
 
-@pytest.mark.requirement("P-41")
 def test_what_a_user_sends_is_kept_as_it_is_even_with_our_block_in_it():
     request = chat(user(f"{BLOCK.text}\n\nhi"))
 

@@ -87,7 +87,7 @@ TURNS: list[tuple[Kind, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.requirement("P-33", "P-34")
+@pytest.mark.requirement("P-34")
 @pytest.mark.parametrize(("kind", "tree", "wanted"), TURNS)
 def test_in_the_turn_the_block_stands_before_the_newest_words_of_the_user(
     kind: Kind, tree: dict[str, Any], wanted: dict[str, Any]
@@ -156,7 +156,7 @@ SYSTEMS: list[tuple[Kind, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.requirement("P-32", "P-33", "P-34")
+@pytest.mark.requirement("P-32", "P-34")
 @pytest.mark.parametrize(("kind", "tree", "at_start", "at_end"), SYSTEMS)
 def test_in_the_system_text_the_block_stands_at_its_start_or_its_end(
     kind: Kind, tree: dict[str, Any], at_start: dict[str, Any], at_end: dict[str, Any]
@@ -167,7 +167,6 @@ def test_in_the_system_text_the_block_stands_at_its_start_or_its_end(
     assert system_of(tree, kind, Position.SYSTEM_END, OWN) == {"model": "m", **at_end}
 
 
-@pytest.mark.requirement("P-33")
 @pytest.mark.parametrize("modelfile", [None, Modelfile(system="s", has_messages=True)])
 @pytest.mark.parametrize("kind", [Kind.CHAT, Kind.COMPLETIONS, Kind.GENERATE])
 def test_a_system_text_of_the_model_that_is_not_known_is_never_hidden(
@@ -180,7 +179,6 @@ def test_a_system_text_of_the_model_that_is_not_known_is_never_hidden(
     assert not edited(request, mark=MARK, system=BLOCK, position=Position.SYSTEM_START).in_system
 
 
-@pytest.mark.requirement("P-33")
 def test_there_is_never_a_second_system_message():
     tree = {"messages": [user("a"), system("in the middle"), user("b")]}
 
@@ -196,7 +194,6 @@ def test_a_message_without_content_has_no_place():
     assert in_turn(request, request.turns[0], B) is None
 
 
-@pytest.mark.requirement("P-33")
 @pytest.mark.parametrize(
     ("kind", "tree", "wanted"),
     [

@@ -13,7 +13,6 @@ HELLO = {"model": "m", "messages": [user("hello")]}
 PROMPT = {"model": "m", "prompt": "hello"}
 
 
-@pytest.mark.requirement("P-39")
 @pytest.mark.parametrize(
     ("kind", "tree", "why"),
     [
@@ -41,7 +40,6 @@ def test_each_has_its_reason(kind: Kind, tree: dict[str, Any], why: Untouched | 
     assert why_never(request_of(tree, kind)) is why
 
 
-@pytest.mark.requirement("P-39")
 def test_what_is_known_from_elsewhere_counts_too():
     request = request_of(HELLO, Kind.CHAT)
     cloud = request_of({**HELLO, "model": "x:cloud"}, Kind.CHAT)

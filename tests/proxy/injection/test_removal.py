@@ -19,20 +19,17 @@ TEXTS = st.lists(
 PLAIN = st.text().filter(lambda text: OPEN not in text)
 
 
-@pytest.mark.requirement("P-41")
 @given(PLAIN)
 def test_what_was_put_in_comes_off_wherever_it_went_in(text: str):
     assert without_blocks(f"{BLOCK}{GAP}{text}", MARK) == text
     assert without_blocks(f"{text}{GAP}{BLOCK}", MARK) == text
 
 
-@pytest.mark.requirement("P-41")
 @given(PLAIN, PLAIN)
 def test_a_block_in_the_middle_leaves_what_stands_around_it(before: str, after: str):
     assert without_blocks(f"{before}{BLOCK}{GAP}{after}", MARK) == before + after
 
 
-@pytest.mark.requirement("P-41")
 @given(TEXTS)
 def test_taking_off_twice_is_taking_off_once(text: str):
     once = without_blocks(text, MARK)
@@ -40,7 +37,6 @@ def test_taking_off_twice_is_taking_off_once(text: str):
     assert without_blocks(once, MARK) == once
 
 
-@pytest.mark.requirement("P-41")
 @pytest.mark.parametrize(
     "text",
     [
@@ -56,7 +52,6 @@ def test_somebody_elses_use_of_the_tag_stays(text: str):
     assert without_blocks(text, MARK) == text
 
 
-@pytest.mark.requirement("P-41")
 def test_a_block_without_label_is_known_if_we_made_it():
     mark = Mark(is_ours={BARE}.__contains__)
 
@@ -64,13 +59,11 @@ def test_a_block_without_label_is_known_if_we_made_it():
     assert without_blocks(f"{BARE}{GAP}hi", Mark()) == f"{BARE}{GAP}hi"
 
 
-@pytest.mark.requirement("P-41")
 def test_a_block_that_breaks_off_at_the_end_comes_off_to_the_end():
     assert without_blocks(f"As noted:\n\n{BLOCK[:-20]}", MARK) == "As noted:"
     assert without_blocks(f"{BLOCK[:-20]} {OPEN} x", MARK) == ""
 
 
-@pytest.mark.requirement("P-41")
 def test_halves_of_a_block_that_come_together_come_off_too():
     assert without_blocks(f"a{BLOCK[:9]}{BLOCK}{BLOCK[9:]}b", MARK) == "ab"
 

@@ -9,7 +9,6 @@ from festinger.proxy.requests.cleaning import Cleaned, cleaned, cleaning
 BLOCK = Block(label=LABEL, lines=(Line(text="a: [b] c"),)).text
 
 
-@pytest.mark.requirement("P-24")
 @pytest.mark.parametrize(
     ("text", "stable", "transient"),
     [
@@ -26,7 +25,6 @@ def test_a_volatile_tail_begins_with_its_own_line(text: str, stable: str, transi
     assert cleaned(text, RULES) == Cleaned(text=stable, transient=transient)
 
 
-@pytest.mark.requirement("P-24", "P-41")
 def test_blocks_and_tails_come_off_together():
     assert cleaned(f"{BLOCK}\n\ndo it\n\n[EXTRAS]\nx", RULES) == Cleaned(text="do it", carries=True)
     assert cleaned(f"do it\n\n[EXTRAS]\n{BLOCK}", RULES) == Cleaned(text="do it", carries=True)

@@ -12,7 +12,6 @@ from festinger.proxy.requests import decoding
 from festinger.proxy.requests.decoding import SMALL_BYTES, decoded
 
 
-@pytest.mark.requirement("P-13")
 @given(st.binary(max_size=2000))
 def test_gzip_comes_out_as_it_went_in(body: bytes):
     assert decoded(gzip.compress(body), b"gzip") == body
@@ -20,7 +19,6 @@ def test_gzip_comes_out_as_it_went_in(body: bytes):
     assert decoded(body, b"identity") is body
 
 
-@pytest.mark.requirement("P-13")
 @pytest.mark.parametrize(
     ("body", "encoding"),
     [
@@ -37,7 +35,6 @@ def test_what_cannot_be_undone_is_left(body: bytes, encoding: bytes):
     assert decoded(body, encoding) is None
 
 
-@pytest.mark.requirement("P-13")
 def test_a_bomb_stops_at_the_limit_and_at_the_ratio():
     bomb = gzip.compress(b"\0" * 3_000_000)
 
@@ -62,7 +59,6 @@ class Reverser:
         return body[::-1][:most]
 
 
-@pytest.mark.requirement("P-13")
 def test_zstd_is_read_where_there_is_a_decoder_and_passes_where_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ):

@@ -30,7 +30,7 @@ from festinger.proxy.routes import route_of
 DEEP = b'{"messages":[],"x":' + b"[" * 200 + b"]" * 200 + b"}"
 
 
-@pytest.mark.requirement("P-08", "P-39")
+@pytest.mark.requirement("P-08")
 @pytest.mark.parametrize(
     ("body", "why"),
     [

@@ -33,7 +33,7 @@ def session(name: str = "s", caller: Caller = DOBBY, at: datetime = NOON) -> Ses
     )
 
 
-@pytest.mark.requirement("P-23", "P-25")
+@pytest.mark.requirement("P-23")
 @pytest.mark.parametrize("other", [WINKY, ELSEWHERE])
 def test_sessions_of_different_callers_or_spaces_never_meet(other: Caller):
     sessions = Sessions(most=10, idle=HOUR)
@@ -48,7 +48,6 @@ def test_sessions_of_different_callers_or_spaces_never_meet(other: Caller):
     assert sessions.of_response(other, "resp_1") is None
 
 
-@pytest.mark.requirement("P-25")
 def test_what_is_kept_is_found_by_name_beginning_words_and_block():
     sessions = Sessions(most=10, idle=HOUR)
     kept = sessions.keep(session())
@@ -62,7 +61,6 @@ def test_what_is_kept_is_found_by_name_beginning_words_and_block():
     assert sessions.of_response(DOBBY, "resp_1") == "s"
 
 
-@pytest.mark.requirement("P-25")
 def test_an_idle_hour_ends_a_session():
     sessions = Sessions(most=10, idle=HOUR)
     sessions.keep(session("old"))
@@ -76,7 +74,6 @@ def test_an_idle_hour_ends_a_session():
     assert len(sessions) == 1
 
 
-@pytest.mark.requirement("P-25")
 def test_beyond_the_most_the_least_recently_used_goes():
     sessions = Sessions(most=2, idle=HOUR)
     for name in ("a", "b", "a", "c"):
@@ -86,7 +83,6 @@ def test_beyond_the_most_the_least_recently_used_goes():
     assert {each.id for each in sessions.newest(DOBBY, now=NOON, limit=9)} == {"a", "c"}
 
 
-@pytest.mark.requirement("P-25")
 def test_a_session_is_cut_to_its_size_oldest_first():
     large = replace(
         session(),
@@ -102,7 +98,6 @@ def test_a_session_is_cut_to_its_size_oldest_first():
     assert Sessions(most=2, idle=HOUR).keep(endless).size <= SESSION_BYTES
 
 
-@pytest.mark.requirement("P-25")
 @given(
     st.lists(
         st.tuples(st.sampled_from("abcd"), st.sampled_from([DOBBY, WINKY]), st.integers(0, 3)), max_size=30

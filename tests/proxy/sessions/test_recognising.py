@@ -91,7 +91,7 @@ def test_of_a_system_text_only_its_beginning_counts():
     )
 
 
-@pytest.mark.requirement("P-23", "P-41")
+@pytest.mark.requirement("P-23")
 def test_our_own_blocks_do_not_count():
     one = session("one", *START)
 
@@ -101,7 +101,7 @@ def test_our_own_blocks_do_not_count():
     )
 
 
-@pytest.mark.requirement("P-23", "P-24")
+@pytest.mark.requirement("P-23")
 def test_volatile_tails_do_not_count_even_where_they_are_a_whole_message():
     def prompt(text: str) -> Request:
         return request_of({"prompt": text}, Kind.GENERATE)

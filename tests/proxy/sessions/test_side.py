@@ -22,7 +22,6 @@ LIVE = Session(
 )
 
 
-@pytest.mark.requirement("P-26")
 @pytest.mark.parametrize(
     "text",
     [
@@ -38,7 +37,6 @@ def test_known_texts_are_known(text: str):
     assert is_side(chat(system(text), user("hello")), SIDE_PATTERNS)
 
 
-@pytest.mark.requirement("P-26")
 @pytest.mark.parametrize(
     "text", ["hello", "my task: find a title for my book", "what does '### Task: title' mean?", ""]
 )
@@ -46,14 +44,12 @@ def test_a_person_may_speak_of_titles(text: str):
     assert not is_side(chat(system("Be brief."), user(text)), SIDE_PATTERNS)
 
 
-@pytest.mark.requirement("P-26")
 def test_only_the_first_system_and_the_last_user_text_are_asked():
     text = "### Task:\nGenerate tags"
 
     assert not is_side(chat(user(text), assistant(text), user("now go on")), SIDE_PATTERNS)
 
 
-@pytest.mark.requirement("P-26")
 @given(st.integers(0, 900), st.integers(QUOTE_CHARS, 200), st.text(max_size=30), st.text(max_size=30))
 def test_a_long_quote_of_what_was_just_said_is_found_wherever_it_stands(
     start: int, length: int, before: str, after: str
@@ -63,7 +59,6 @@ def test_a_long_quote_of_what_was_just_said_is_found_wherever_it_stands(
     assert quotes_a_reply(request, [LIVE], now=NOON + timedelta(minutes=1))
 
 
-@pytest.mark.requirement("P-26")
 def test_a_short_quote_an_old_one_and_a_history_are_none():
     quote = REPLY[100 : 100 + QUOTE_CHARS]
     soon, late = NOON + timedelta(minutes=1), NOON + timedelta(hours=1)
