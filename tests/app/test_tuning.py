@@ -154,5 +154,5 @@ async def edit(file: Path, text: str, *apps: App) -> None:
         app.settings.reload_file()
     for app in apps:
         async with asyncio.timeout(SOON):
-            while len(app.background._tasks) > 1:  # noqa: ASYNC110 - only the listener stays
+            while len(app.background._tasks) > 2:  # noqa: ASYNC110 - the listener and the writer of counts stay
                 await asyncio.sleep(0.01)
