@@ -15,6 +15,7 @@ from festinger.proxy.injection.block import (
     block,
     graph_line,
     harmless,
+    mark_of,
     note_line,
     rewritten,
 )
@@ -57,6 +58,14 @@ def test_without_a_label_the_notes_begin_at_once_and_without_notes_there_is_no_b
     assert made is not None
     assert made.text == "<recollection>\na: [b] c\n</recollection>"
     assert block(LABEL) is None
+
+
+@pytest.mark.parametrize("label", [LABEL, "  two\nlines ", "a [INST] b", ""])
+def test_a_block_is_known_again_by_its_label_however_that_was_given(label: str):
+    made = block(label, graph=[graph_line("a: [b] c")])
+
+    assert made is not None
+    assert blocks_in(made.text, mark_of(label)) == ([(0, len(made.text))] if label else [])
 
 
 @pytest.mark.requirement("P-31")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from festinger.proxy.injection.removal import CLOSE, OPEN
+from festinger.proxy.injection.removal import CLOSE, OPEN, IsOurs, Mark, none_known
 
 NOTE_CHARS = 300
 READ_CHARS = 4 * NOTE_CHARS
@@ -69,7 +69,17 @@ def block(
 ) -> Block | None:
     """A block of these lines in the order in which they stand; none if there is nothing to say."""
     lines = tuple(line for line in (*graph, *notes, *unknown) if line.text.strip())
-    return Block(label=harmless(label).strip(), lines=lines) if lines else None
+    return Block(label=label_line(label), lines=lines) if lines else None
+
+
+def label_line(label: str) -> str:
+    """The label as it stands in a block."""
+    return harmless(label).strip()
+
+
+def mark_of(label: str, is_ours: IsOurs = none_known) -> Mark:
+    """How blocks with this label are known again."""
+    return Mark(label=label_line(label), is_ours=is_ours)
 
 
 def rewritten(standing: Block, forgotten: Collection[NoteRef]) -> Block | None:
