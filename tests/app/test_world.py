@@ -1,16 +1,17 @@
 """How is the world joined to the rest of the house?"""
 
+import asyncio
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from tests.app.house import MONDAY, Hands, fixed_tools, opened
+from tests.app.house import MONDAY, SOON, Hands, fixed_tools, opened
 from tests.jobs.desk import drain, rows
 
 from festinger.app.spaces import open_space
-from festinger.app.world import RESOLVE, RESOLVE_SPACE, ask_to_resolve
+from festinger.app.world import RESOLVE, RESOLVE_SPACE, ask_to_resolve, warm
 from festinger.consolidation.resolution import find_run
 from festinger.errors import AlreadyRunning
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Cause, Origin, SessionId
@@ -130,6 +131,27 @@ async def test_a_new_space_begins_with_the_dimensions_that_every_space_has(datab
 
     assert set(found) == set(SEED_DIMENSIONS)
     assert len(again.dimensions) == len(SEED_DIMENSIONS)
+
+
+@pytest.mark.requirement("W-47")
+async def test_a_space_is_loaded_beside_the_request_that_first_needs_it(database_url: str, tmp_path: Path):
+    said = [Said(text="open gnommoweb", origin=Origin.PERSON)]
+    async with opened(database_url, tmp_path) as app:
+        first = app.world.recollector.recollect(PLACE, said)
+        for _ in range(3):
+            warm(app, MAIN_SPACE)
+        loading = set(app.world.warming)
+        await app.world.worlds.need(MAIN_SPACE)
+        async with asyncio.timeout(SOON):
+            while app.world.warming:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
+        warm(app, MAIN_SPACE)
+        second = app.world.recollector.recollect(PLACE, said)
+
+    assert first is None
+    assert loading == {MAIN_SPACE}
+    assert app.world.warming == set()
+    assert second is not None
 
 
 @pytest.mark.requirement("W-58")

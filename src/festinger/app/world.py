@@ -7,7 +7,7 @@ name, one run at a time a space.
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -57,6 +57,8 @@ class WorldRoom:
     worlds: Worlds
     encounters: Encounters
     recollector: Recollector
+    warming: set[SpaceId] = field(default_factory=set)
+    """Spaces that are being loaded for whoever comes next."""
 
     async def need(self, space: SpaceId) -> World:
         """The world of a space, loaded, and begun if it is new."""
@@ -164,6 +166,22 @@ async def keep_world(stack: AsyncExitStack, app: "App", room: WorldRoom) -> None
 
     app.background.start(write_counts_for_ever())
     stack.push_async_callback(room.write_counts)
+
+
+def warm(app: "App", space: SpaceId) -> None:
+    """Begin to load a space that is not in memory, for whoever comes next; returns at once."""
+    room = app.world
+    if room.worlds.find(space) is not None or room.worlds.is_too_large(space) or space in room.warming:
+        return
+    room.warming.add(space)
+
+    async def load() -> None:
+        try:
+            await room.need(space)
+        finally:
+            room.warming.discard(space)
+
+    app.background.start(load())
 
 
 async def ask_to_resolve(

@@ -1,4 +1,5 @@
-"""What happens while nobody asks: light ticks, deep sleep, resolution of conflicts.
+"""What is done while nobody waits: conflicts are resolved.
 
-Will merge, compress and settle what the day has left. Not built yet.
+Rules decide what decides itself (`rules`), a model what is left, within its limits (`arbiter`); a run goes through
+the queue of a space and keeps what it came to (`resolution`). What a decision does to the graph is the world's matter.
 """
