@@ -3,12 +3,14 @@
 import random
 
 import pytest
-from tests.llm.test_switchboard import GOOD, QUESTION, Hands, Scripted, Verdict, resolve
+from tests.llm.bench import GOOD, QUESTION, Hands, Verdict
+from tests.llm.test_switchboard import resolve
 
 from festinger.errors import FestingerError
 from festinger.ids import id_maker
 from festinger.llm.call import Caller
 from festinger.llm.port import Purpose
+from festinger.llm.scripted import Scripted
 from festinger.llm.switchboard import Outside, Switchboard
 from festinger.settings.tree import LlmSettings
 from festinger.store.costs import StoredLedger

@@ -98,9 +98,7 @@ _EDGE = shape(
     version=COUNT,
 )
 _CHANGED_EDGE = shape(before=JSON, after=JSON, reason=TEXT, conflict=TEXT.or_none())
-_CUE = shape(
-    quarantine_id=TEXT, concept=TEXT, parent=TEXT, dim=TEXT, is_isa=FLAG, origin=TEXT, causes=COUNT
-)
+_CUE = shape(quarantine_id=TEXT, concept=TEXT, parent=TEXT, dim=TEXT, is_isa=FLAG, origin=TEXT, causes=COUNT)
 
 WORLD = {
     "concept_confirmed": shape(concept_id=COUNT, token=TEXT, by=TEXT),
