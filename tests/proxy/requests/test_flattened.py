@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.proxy.loops.message import Role
-from festinger.proxy.requests.flattened import sections
+from festinger.proxy.requests.flattened import MOST_SECTIONS, sections
 
 PIECES = st.lists(
     st.sampled_from(
@@ -40,3 +40,8 @@ def test_the_sections_together_are_the_prompt(prompt: str):
 )
 def test_a_header_counts_at_a_line_start_after_an_empty_line(prompt: str, cut: list[tuple[Role, str]]):
     assert [(each.role, each.text_in(prompt)) for each in sections(prompt)] == cut
+
+
+def test_a_prompt_of_endless_headers_is_no_conversation():
+    assert len(sections("### User:\na\n\n" * MOST_SECTIONS)) == MOST_SECTIONS
+    assert sections("### User:\na\n\n" * (MOST_SECTIONS + 1)) == ()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.proxy.requests.wire import chat
 
 from festinger.ids import TRUST_ORDER, Origin
-from festinger.proxy.requests.origins import LONG_CHARS, PARAGRAPH_CHARS, said_by_user
+from festinger.proxy.requests.origins import CUTS, LONG_CHARS, PARAGRAPH_CHARS, said_by_user
 
 P, D, T, S = Origin.PERSON, Origin.DOCUMENT, Origin.TOOL, Origin.SYSTEM
 
@@ -115,3 +115,10 @@ def test_every_character_is_somebodys(text: str):
 
     assert "".join(each.text for each in found).split() == text.split()
     assert all(each.origin in TRUST_ORDER for each in found)
+
+
+def test_after_endless_quotes_nothing_more_is_the_persons():
+    found = said_by_user("a\n> b\n" * CUTS + "and I say so")
+
+    assert found[-1].origin is D
+    assert found[-1].text == "and I say so"

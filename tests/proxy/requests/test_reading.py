@@ -22,7 +22,7 @@ from tests.proxy.requests.wire import (
 from festinger.ids import Origin
 from festinger.proxy.loops.message import Call, Message, Role
 from festinger.proxy.requests.kind import Kind, kind_of
-from festinger.proxy.requests.reading import read
+from festinger.proxy.requests.reading import MOST_PARTS, read
 from festinger.proxy.requests.turn import Request
 from festinger.proxy.requests.untouched import Untouched
 from festinger.proxy.routes import route_of
@@ -57,6 +57,18 @@ DEEP = b'{"messages":[],"x":' + b"[" * 200 + b"]" * 200 + b"}"
 )
 def test_what_cannot_be_read_for_sure_is_left_alone_and_says_why(body: bytes, why: Untouched):
     assert read(body, Kind.CHAT, rules=RULES, limit=1999) is why
+
+
+@pytest.mark.requirement("P-08")
+@pytest.mark.parametrize(
+    "messages",
+    [[user("x")] * (MOST_PARTS + 1), [user([{"type": "text", "text": "x"}] * MOST_PARTS)]],
+    ids=["messages", "parts"],
+)
+def test_a_body_of_endless_tiny_parts_is_left_alone(messages: list[Any]):
+    body = orjson.dumps({"messages": messages})
+
+    assert read(body, Kind.COMPLETIONS, rules=RULES, limit=LIMIT) is Untouched.TOO_LARGE
 
 
 @pytest.mark.requirement("P-08")

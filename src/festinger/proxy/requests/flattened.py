@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from festinger.proxy.loops.message import Role
 from festinger.proxy.requests.turn import Span
 
+MOST_SECTIONS = 2000
+"""A prompt with more than these is no conversation, but a text about them."""
+
 _HEADER = re.compile(r"### (System|User|Assistant|Tool):\n")
 _NEXT = re.compile(r"\n\n(?=### (?:System|User|Assistant|Tool):\n)")
 
@@ -26,7 +29,7 @@ class Section:
 
 def sections(prompt: str) -> tuple[Section, ...]:
     """The sections of a flattened prompt; none if it is a plain one."""
-    if _HEADER.match(prompt) is None:
+    if _HEADER.match(prompt) is None or prompt.count("\n\n### ") >= MOST_SECTIONS:
         return ()
     starts = [0, *(found.end() for found in _NEXT.finditer(prompt))]
     ends = [*starts[1:], len(prompt)]

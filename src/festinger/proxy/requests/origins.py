@@ -18,6 +18,8 @@ from festinger.proxy.requests.turn import Saying
 LONG_CHARS = 4000
 PARAGRAPH_CHARS = 1000
 LONGEST_OBJECT = 1_000_000
+CUTS = 100
+"""A message with more quotes than this was not typed by anybody: from there on all of it is a document."""
 
 BY_KEY = {
     "user_message": Origin.PERSON,
@@ -83,12 +85,16 @@ def _may_quote(text: str) -> bool:
 def _split(text: str) -> Iterator[Saying]:
     """Cut where something is quoted. Each piece is passed once, so time grows with the length alone."""
     here = 0
-    while (found := _QUOTING.search(text, here)) is not None:
+    for _ in range(CUTS):
+        found = _QUOTING.search(text, here)
+        if found is None:
+            yield Saying(origin=Origin.PERSON, text=text[here:])
+            return
         yield Saying(origin=Origin.PERSON, text=text[here : found.start()])
         origin, end = _quoted(text, found)
         yield Saying(origin=origin, text=text[found.start() : end])
         here = end
-    yield Saying(origin=Origin.PERSON, text=text[here:])
+    yield Saying(origin=Origin.DOCUMENT, text=text[here:])
 
 
 def _quoted(text: str, found: re.Match[str]) -> tuple[Origin, int]:

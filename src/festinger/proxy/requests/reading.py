@@ -27,6 +27,9 @@ MAIN_KEYS = {
 }
 """The key under which the conversation stands."""
 
+MOST_PARTS = 20_000
+"""Messages and parts of messages; more of them would hold up everybody else's requests."""
+
 _NAMED = frozenset(
     {"messages", "prompt", "input", "system", "instructions", "model", "stream", "raw", "suffix"}
 )
@@ -56,6 +59,8 @@ def read(body: bytes, kind: Kind, *, rules: Cleaning, limit: int) -> Request | U
         return Untouched.KEY_CASE
     if _stands_twice(body, MAIN_KEYS[kind]):
         return Untouched.DUPLICATE_KEY
+    if _has_too_many_parts(tree.get(MAIN_KEYS[kind])):
+        return Untouched.TOO_LARGE
     return _request(body, tree, kind, rules)
 
 
@@ -65,6 +70,14 @@ def _request(body: bytes, tree: dict[str, Any], kind: Kind, rules: Cleaning) -> 
         return Untouched.SHAPE
     flattened = any(turn.span is not None for turn in found)
     return Request(kind=kind, body=body, tree=tree, turns=found, flattened=flattened)
+
+
+def _has_too_many_parts(listed: Any) -> bool:
+    if not isinstance(listed, list):
+        return False
+    contents = (each.get("content") for each in listed[:MOST_PARTS] if isinstance(each, dict))
+    inner = sum(len(content) for content in contents if isinstance(content, list))
+    return len(listed) + inner > MOST_PARTS
 
 
 def _stands_twice(body: bytes, key: str) -> bool:
