@@ -8,17 +8,21 @@ does not decide, the text is walked from its root. What is put in is written as 
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
 import orjson
 
-from festinger.proxy.requests.exact import NotPlain, elements, span_at
+from festinger.proxy.requests.exact import NotPlain, steps_in
 from festinger.proxy.requests.turn import Path
 
 BEFORE_BYTES = 96
 """How far back a key is looked for; whoever puts more space before a value gets the walk."""
+OTHERS = 200
+"""Places of a text that are not the member looked for, after which it is not looked for any more."""
+CONTENT_STEPS = 3
+"""The list, the message and its content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +112,7 @@ class _Token:
 class _Source:
     body: bytes
     tree: dict[str, Any]
+    walked: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     @cached_property
     def text(self) -> str:
@@ -133,7 +138,7 @@ class _Source:
         if edit.index < len(siblings):
             start = self._quick_element(edit, siblings[edit.index])
             if start is None:
-                start = self._bytes_before(elements(self.text, self._exact(edit.path)[0])[edit.index][0])
+                start = self._bytes_before(self._exact((*edit.path, edit.index))[0])
             return start, start, put + b","
         start = self._bytes_before(self._exact(edit.path)[1] - 1)
         return start, start, (b"," + put) if siblings else put
@@ -173,26 +178,47 @@ class _Source:
         )
 
     def _quick(self, path: Path) -> _Token | None:
-        """The one member of this name and value, if there is just one in one of the common spellings."""
-        value, found = self._at(path), []
+        """The one member of this name and value, if there is just one in one of the common spellings.
+
+        Where messages say the same, there must be as many members as messages, and they stand in the same order.
+        """
+        value, twins = self._at(path), self._twins(path)
         member = _member(str(path[-1]))
+        found: list[tuple[int, Encode, int]] = []
         for style in _styles(value):
             token = style(value)
-            for start in self._members(member, token):
-                found.append((start, len(token), style))
-                if len(found) > 1:
-                    return None
-        if not found:
+            starts = self._members(member, token)
+            if starts is None:
+                return None
+            found += ((start, style, len(token)) for start in starts)
+        if len(found) != len(twins):
             return None
-        start, length, encode = found[0]
+        start, encode, length = sorted(found, key=lambda each: each[0])[twins.index(path)]
         return _Token(start=start, end=start + length, width=lambda count: len(encode(value[:count])) - 2)
 
-    def _members(self, member: re.Pattern[bytes], token: bytes) -> Iterator[int]:
+    def _twins(self, path: Path) -> list[Path]:
+        """The paths of all messages with the same content, where this is the content of a message."""
+        if len(path) != CONTENT_STEPS:
+            return [path]
+        listed, _, key = path
+        value = self._at(path)
+        return [
+            (listed, index, key)
+            for index, message in enumerate(self.tree[str(listed)])
+            if isinstance(message, dict) and message.get(key) == value
+        ]
+
+    def _members(self, member: re.Pattern[bytes], token: bytes) -> list[int] | None:
+        """Where members with this name and text stand; nothing if the text stands in too many other places."""
+        found, others = [], 0
         start = self.body.find(token)
         while start >= 0:
             if member.search(self.body[max(0, start - BEFORE_BYTES) : start]):
-                yield start
+                found.append(start)
+            elif (others := others + 1) > OTHERS:
+                return None
             start = self.body.find(token, start + len(token) - 1)
+        return found
 
     def _at(self, path: Path) -> Any:
         found: Any = self.tree
@@ -201,7 +227,16 @@ class _Source:
         return found
 
     def _exact(self, path: Path) -> tuple[int, int]:
-        return span_at(self.text, path)
+        """The span of a value by walking there; what was seen on the way is kept for the next."""
+        if not path:
+            return 0, len(self.text)
+        if path not in self.walked:
+            start, _ = self._exact(path[:-1])
+            for step, span in steps_in(self.text, start).items():
+                self.walked[*path[:-1], step] = span
+        if path not in self.walked:
+            raise NotPlain(path)
+        return self.walked[path]
 
     def _bytes_before(self, characters: int) -> int:
         return characters if self.text.isascii() else len(self.text[:characters].encode())

@@ -8,8 +8,6 @@ on the way with a key that stands twice is not plain, and nothing is said of it.
 import re
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 
-from festinger.proxy.requests.turn import Path
-
 _SPACE = re.compile(r"[ \t\n\r]*")
 # Numbers stay text: reading one of ten thousand digits would raise.
 _value = JSONDecoder(parse_int=str, parse_float=str).scan_once  # type: ignore[attr-defined]
@@ -45,15 +43,15 @@ def elements(text: str, start: int) -> list[tuple[int, int]]:
     return found
 
 
-def span_at(text: str, path: Path) -> tuple[int, int]:
-    """The span of the value at the end of a path, in characters."""
-    span = (_past_space(text, 0), len(text))
-    for step in path:
-        try:
-            span = members(text, span[0])[step] if isinstance(step, str) else elements(text, span[0])[step]
-        except (KeyError, IndexError) as lost:
-            raise NotPlain(step) from lost
-    return span
+def steps_in(text: str, start: int) -> dict[str | int, tuple[int, int]]:
+    """The spans of what an object or an array holds, by key or by index."""
+    here = _past_space(text, start)
+    found: dict[str | int, tuple[int, int]] = {}
+    if text[here] == "{":
+        found.update(members(text, here))
+    elif text[here] == "[":
+        found.update(enumerate(elements(text, here)))
+    return found
 
 
 def _past_space(text: str, here: int) -> int:
