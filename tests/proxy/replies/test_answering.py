@@ -14,8 +14,9 @@ from anthropic import AsyncAnthropic
 from tests.proxy.requests.wire import LIMIT, RULES, request_of
 
 from festinger.proxy.framing import NdjsonReader, SseReader
-from festinger.proxy.replies.answering import DONE, Finish, cut_ending, own_answer
+from festinger.proxy.replies.answering import cut_ending, own_answer
 from festinger.proxy.replies.hearing import ear_for
+from festinger.proxy.replies.saying import DONE, Finish
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.requests.reading import read
 from festinger.proxy.requests.turn import Request

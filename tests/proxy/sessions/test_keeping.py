@@ -114,4 +114,5 @@ def test_whatever_comes_and_goes_the_indexes_hold_what_is_kept(steps: list[tuple
             found = [each for head in range(4) for each in sessions.alike(owner, b"%d" % head, now=moment)]
             assert {each.id for each in found} == {each.id for each in kept}
             assert sessions.is_ours(owner, BLOCK.text) is bool(kept)
+        assert max(len(sessions._by_head), len(sessions._by_word)) <= 2 * len(sessions)
     assert len(sessions) <= 3

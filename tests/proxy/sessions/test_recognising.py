@@ -173,6 +173,22 @@ def test_two_contents_are_never_hashed_alike():
     assert chain_of(chat(user("a")).turns).end != chain_of(chat(assistant("a")).turns).end
 
 
+def test_a_call_is_not_hashed_like_a_text_that_spells_it():
+    def called(text: str, *names: str) -> dict[str, Any]:
+        calls = [{"function": {"name": name, "arguments": "{}"}} for name in names]
+        return {"role": "assistant", "content": text, "tool_calls": calls}
+
+    requests = [
+        called("a", "ls"),
+        called("acallls{}"),
+        called("a", "l", "s"),
+        called("a", "lscall"),
+        called("a"),
+    ]
+
+    assert len({chain_of(chat(request).turns).end for request in requests}) == len(requests)
+
+
 @given(st.lists(st.sampled_from("ab"), max_size=12), st.lists(st.sampled_from("ab"), max_size=12))
 def test_chains_share_exactly_what_histories_share(one: list[str], other: list[str]):
     same = 0

@@ -5,15 +5,15 @@ common clients do and searching for that: a member that is found once, under its
 does not decide, the text is walked from its root. What is put in is written as JSON; nothing else is written anew.
 """
 
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
 import orjson
 
+from festinger.proxy.injection.spelling import Encode, raw_width, styles
 from festinger.proxy.requests.exact import NotPlain, steps_in
 from festinger.proxy.requests.turn import Path
 
@@ -67,36 +67,6 @@ def spliced(body: bytes, tree: dict[str, Any], edits: Sequence[Edit]) -> bytes:
         parts += (body[here:start], put)
         here = end
     return b"".join((*parts, body[here:]))
-
-
-Encode = Callable[[str], bytes]
-
-
-def _ascii(text: str) -> bytes:
-    return json.dumps(text).encode()
-
-
-_HTML = re.compile(rb"[<>&]|\xe2\x80[\xa8\xa9]")
-_HTML_SAFE = {
-    b"<": b"\\u003c",
-    b">": b"\\u003e",
-    b"&": b"\\u0026",
-    b"\xe2\x80\xa8": b"\\u2028",
-    b"\xe2\x80\xa9": b"\\u2029",
-}
-
-
-def _html_safe(text: str) -> bytes:
-    return _HTML.sub(lambda found: _HTML_SAFE[found[0]], orjson.dumps(text))
-
-
-def _styles(text: str) -> Iterator[Encode]:
-    """How JavaScript and most others, Python's standard library, and Go write this text, where they differ."""
-    yield orjson.dumps
-    if not text.isascii():
-        yield _ascii
-    if any(mark in text for mark in "<>&\u2028\u2029"):
-        yield _html_safe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +144,7 @@ class _Source:
         return _Token(
             start=first,
             end=first + 2 + len(raw.encode()),
-            width=lambda count: len(raw[: _raw_width(raw, count)].encode()),
+            width=lambda count: len(raw[: raw_width(raw, count)].encode()),
         )
 
     def _quick(self, path: Path) -> _Token | None:
@@ -185,7 +155,7 @@ class _Source:
         value, twins = self._at(path), self._twins(path)
         member = _member(str(path[-1]))
         found: list[tuple[int, Encode, int]] = []
-        for style in _styles(value):
+        for style in styles(value):
             token = style(value)
             starts = self._members(member, token)
             if starts is None:
@@ -250,20 +220,6 @@ _PART = re.compile(rb'\{\s*(?:"type"\s*:\s*"\w+"\s*,\s*)?"text"\s*:\s*\Z')
 @lru_cache(maxsize=32)
 def _member(key: str) -> re.Pattern[bytes]:
     return re.compile(rb'[{,]\s*"' + re.escape(key.encode()) + rb'"\s*:\s*\Z')
-
-
-_ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
-
-
-def _raw_width(raw: str, count: int) -> int:
-    """How many characters of a string as it is written make its first `count` characters as it is read."""
-    read = here = 0
-    for found in _ESCAPE.finditer(raw):
-        if read + found.start() - here >= count:
-            break
-        read += found.start() - here + 1
-        here = found.end()
-    return here + count - read
 
 
 __all__ = ["Edit", "NewElement", "NewMember", "NotPlain", "TextEdit", "spliced"]
