@@ -9,6 +9,7 @@ from typing import Any
 
 from festinger.clock import Stopwatch, system_clock, system_stopwatch
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
+from festinger.proxy.attending import Attend
 from festinger.proxy.bind import open_sockets
 from festinger.proxy.door import ASGIApp, Proxy
 from festinger.proxy.serve import Server, serving
@@ -55,6 +56,7 @@ async def open_door(
     exposed: bool = False,
     insecure: bool = False,
     listen: Listen = nobody,
+    attend: Attend | None = None,
     shutdown_seconds: int = 1,
     connect_seconds: float = CONNECT_SECONDS,
     stopwatch: Stopwatch = system_stopwatch,
@@ -74,6 +76,7 @@ async def open_door(
             exposed=exposed,
             insecure=insecure,
             listen=listen,
+            attend=attend,
         )
         sockets = open_sockets("127.0.0.1", 0)
         async with serving(proxy, sockets, shutdown_seconds=shutdown_seconds, stopwatch=stopwatch) as server:

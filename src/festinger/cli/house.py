@@ -13,8 +13,10 @@ from festinger.app.keeper import Keeper
 from festinger.app.tuning import tell_of_file_edits
 from festinger.app.wiring import App, Start, open_app
 from festinger.cli.porch import Plan
+from festinger.proxy.attendant import Attendant
 from festinger.proxy.door import ASGIApp
 from festinger.proxy.health import check_upstreams
+from festinger.proxy.mind import WorldMind
 from festinger.seeing.checks import Check
 from festinger.settings.watch import watch
 from festinger.web.admin import admin
@@ -24,6 +26,7 @@ from festinger.web.admin import admin
 class House:
     keeper: Keeper
     pages: ASGIApp
+    attendant: Attendant
 
     async def live(self, stop: asyncio.Event) -> None:
         """Keep the store open and follow the settings file until `stop`."""
@@ -48,4 +51,10 @@ def built(plan: Plan) -> House:
         return await check_upstreams(plan.upstream, plan.settings.now.proxy)
 
     keeper = Keeper(plan.settings, opened, more_checks=more_checks, closing=plan.closing)
-    return House(keeper=keeper, pages=admin(keeper))
+    attendant = Attendant(
+        WorldMind(lambda: keeper.app),
+        clock=plan.tools.clock,
+        new_id=plan.tools.new_id,
+        settings=plan.settings.now.proxy,
+    )
+    return House(keeper=keeper, pages=admin(keeper), attendant=attendant)

@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from festinger.app.tools import Tools
 from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.proxy.attending import Attended
+from festinger.proxy.guard import Visit
+from festinger.proxy.headers import RawHeaders
+from festinger.proxy.telling import MemoryResult, MemoryTold, Reason
 from festinger.proxy.upstream import Upstream
 from festinger.settings.live import LiveSettings
+from festinger.settings.tree import ProxySettings
 from festinger.store.keys import ApiKey
 
 if TYPE_CHECKING:
@@ -60,6 +65,12 @@ class Porch:
         if self._house.done():
             return self._house.result().keeper.known_space(name)
         return MAIN_SPACE if name == MAIN_SPACE else None
+
+    def attend(self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings) -> Attended:
+        """What a request brings to mind; until the house is open it passes as it came."""
+        if not self.ready():
+            return Attended(body=body, told=MemoryTold(result=MemoryResult.NOT_READY, reason=Reason.STORE))
+        return self._house.result().attendant.attend(visit, headers, body, settings=settings)
 
     def ready(self) -> bool:
         return self._house.done() and self._house.result().keeper.is_open()

@@ -88,6 +88,7 @@ async def _serve(
                 machine_names=(socket.gethostname(), socket.getfqdn()),
                 exposed=is_exposed(settings.now.server.host),
                 insecure=insecure,
+                attend=porch.attend,
             )
             plan = Plan(
                 settings=settings,

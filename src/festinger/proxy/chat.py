@@ -1,7 +1,7 @@
-"""The way of a request: read its body, forward it, stream the answer back.
+"""The way of a request: read its body, bring to mind, forward it, stream the answer back.
 
-This is the hot path of the door. Memory will take its place between reading and forwarding; until then
-every request passes untouched, and its answer says so.
+This is the hot path of the door. Memory stands between reading and forwarding; whatever happens to it there, the
+request goes on with the bytes that it came with, and its answer says so.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
@@ -10,14 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+import structlog
 
 from festinger.clock import Stopwatch
-from festinger.proxy.body import Receive, body_of
+from festinger.proxy.attending import Attend
+from festinger.proxy.body import WHOLE_BYTES, Receive, body_of
+from festinger.proxy.edge import going_on
 from festinger.proxy.guard import Visit
-from festinger.proxy.headers import RawHeaders, coming_down, first, going_up
+from festinger.proxy.headers import RawHeaders, coming_down, first, going_up, sized
 from festinger.proxy.keys import without_ours
-from festinger.proxy.tap import Listen, tapped
-from festinger.proxy.telling import MemoryTold, told, told_without_memory
+from festinger.proxy.routes import Treatment
+from festinger.proxy.tap import Listen, Listener, tapped
+from festinger.proxy.telling import MemoryResult, MemoryTold, Reason, told, told_without_memory
 from festinger.proxy.upstream import Asking, Upstream, base_for, chunks, key_for
 from festinger.proxy.wire import Reply
 from festinger.settings.tree import Settings
@@ -25,6 +29,9 @@ from festinger.settings.tree import Settings
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 BODILESS = (204, 304)
+OK = 200
+
+log = structlog.get_logger(room="proxy")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,19 +65,24 @@ class Means:
     stopwatch: Stopwatch
     ready: Callable[[], bool]
     listen: Listen
+    attend: Attend | None = None
+    """Brings to mind; without it every request passes untouched."""
 
 
 async def forward(call: Call, visit: Visit, means: Means) -> None:
     """Read, forward, stream. Raises `UpstreamFailed` and, for the body of the request, `TooLarge`."""
     proxy = call.settings.proxy
     limit = proxy.body_max_bytes if visit.route.limited else None
-    body = await body_of(call.receive, call.headers, limit=limit, complete=call.reply.listen)
-    call.memory = told_without_memory(visit.route.treatment, visit.wishes, ready=means.ready())
+    is_edited = means.attend is not None and visit.route.treatment is Treatment.EDITED
+    whole = proxy.edit_max_bytes if is_edited else WHOLE_BYTES
+    body = await body_of(call.receive, call.headers, limit=limit, complete=call.reply.listen, whole=whole)
+    body, listener = _attended(call, visit, means, body)
     asking = _asking(call, visit, body)
     call.window, call.before = "waiting", means.stopwatch() - call.began
     answer = await means.upstream.ask(asking)
     heard = means.stopwatch()
-    with closing(answer), tapped(means.listen(visit), answer.raw_headers) as tap:
+    heard_by = (listener if answer.status == OK else None) or means.listen(visit)
+    with closing(answer), tapped(heard_by, answer.raw_headers) as tap:
         headers = coming_down(answer.raw_headers)
         call.window, call.after = "answer", means.stopwatch() - heard
         framed = not _ends_with_connection(call, headers)
@@ -86,10 +98,28 @@ async def forward(call: Call, visit: Visit, means: Means) -> None:
             await _finish(call, framed=framed)
 
 
+def _attended(
+    call: Call, visit: Visit, means: Means, body: bytes | AsyncIterator[bytes] | None
+) -> tuple[bytes | AsyncIterator[bytes] | None, Listener | None]:
+    """The body as it goes on, and who listens to the answer; as it came, if memory fails."""
+    call.memory = told_without_memory(visit.route.treatment, visit.wishes, ready=means.ready())
+    if means.attend is None or visit.route.treatment is not Treatment.EDITED or not isinstance(body, bytes):
+        return body, None
+    with going_on("memory") as attempt:
+        attended = means.attend(visit, call.headers, body, settings=call.settings.proxy)
+        call.memory = attended.told
+        return attended.body, attended.listener
+    call.memory = MemoryTold(result=MemoryResult.FAILED, reason=Reason.FAULT)
+    log.warning("memory failed for a request", request=visit.request_id, error=attempt.failed)
+    return body, None
+
+
 def _asking(call: Call, visit: Visit, body: bytes | AsyncIterator[bytes] | None) -> Asking:
     proxy = call.settings.proxy
     base = base_for(visit.route.protocol, proxy)
     headers = going_up(call.headers)
+    if isinstance(body, bytes):
+        headers = sized(headers, len(body))
     if visit.key is not None:
         headers = without_ours(headers, protocol=visit.route.protocol, upstream_key=key_for(base, proxy))
     return Asking(method=call.method, base=base, target=visit.target, headers=headers, body=body)

@@ -17,6 +17,7 @@ from prometheus_client import Counter
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, Unwired
 from festinger.ids import NewId
+from festinger.proxy.attending import Attend
 from festinger.proxy.body import ClientLeft, Receive
 from festinger.proxy.chat import Call, Means, Send, forward
 from festinger.proxy.edge import going_on
@@ -59,11 +60,12 @@ class Proxy:
         exposed: bool = False,
         insecure: bool = False,
         listen: Listen = nobody,
+        attend: Attend | None = None,
     ) -> None:
         self._settings = settings
         self._own = own
         self._new_id = new_id
-        self._means = Means(upstream=upstream, stopwatch=stopwatch, ready=ready, listen=listen)
+        self._means = Means(upstream=upstream, stopwatch=stopwatch, ready=ready, listen=listen, attend=attend)
         self._in_flight = InFlight()
         self._guard = Guard(
             find_key=find_key,

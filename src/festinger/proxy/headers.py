@@ -45,6 +45,12 @@ def going_up(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     ]
 
 
+def sized(headers: list[tuple[bytes, bytes]], length: int) -> list[tuple[bytes, bytes]]:
+    """The headers with the length that the body has now, in its place; a body without one goes without."""
+    written = b"%d" % length
+    return [(name, written if name == b"content-length" else value) for name, value in headers]
+
+
 def coming_down(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """What the client is sent of an answer's headers."""
     lowered = [(name.lower(), value) for name, value in headers]

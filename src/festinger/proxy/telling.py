@@ -29,6 +29,8 @@ class Reason(StrEnum):
     """The client asked for no memory."""
     STORE = "store"
     """The store is not open (yet)."""
+    FAULT = "fault"
+    """Something of ours broke; the log says what."""
     ABSENT = "absent"
     """No memory was wired into this door."""
 
@@ -36,10 +38,15 @@ class Reason(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryTold:
     result: MemoryResult
-    reason: Reason = Reason.NONE
+    reason: StrEnum = Reason.NONE
+    """One of a closed set; it becomes a label."""
+    notes: int = 0
+    tokens: int = 0
 
     def __str__(self) -> str:
-        return f"{self.result}; reason={self.reason}" if self.reason else self.result.value
+        reason = f"; reason={self.reason}" if self.reason else ""
+        size = f"; notes={self.notes}; tokens={self.tokens}" if self.notes else ""
+        return f"{self.result}{reason}{size}"
 
 
 def told_without_memory(treatment: Treatment, wishes: Wishes, *, ready: bool) -> MemoryTold:

@@ -84,7 +84,7 @@ def check_backups(settings: StoreSettings, home: Path, *, now: datetime) -> Chec
     """Whether automatic backups, if wanted, are being made."""
     if not settings.backup_schedule:
         return ok("store.backup", "No automatic backups are wanted (`store.backup_schedule` is empty).")
-    made = [path for path in Layout(home=home).backups.glob(f"{AUTOMATIC}*{SUFFIX}")]
+    made = list(Layout(home=home).backups.glob(f"{AUTOMATIC}*{SUFFIX}"))
     if not made:
         return warn("store.backup", "No automatic backup was made yet.", "Run `festinger jobs run backup`.")
     age = now.timestamp() - max(path.stat().st_mtime for path in made)
