@@ -220,8 +220,12 @@ def test_every_page_is_reached_from_the_first_one():
 
 @pytest.mark.requirement("X-113")
 @pytest.mark.parametrize(("place", "code"), [pytest.param(*one, id=one[0]) for one in examples()])
-def test_an_example_runs(place: str, code: str, tmp_path: Path):
-    home = {"HOME": str(tmp_path), "FESTINGER_HOME": str(tmp_path / "home")}
+def test_an_example_runs(place: str, code: str, tmp_path: Path, database_url: str):
+    home = {
+        "HOME": str(tmp_path),
+        "FESTINGER_HOME": str(tmp_path / "home"),
+        "FESTINGER_DATABASE_URL": database_url,
+    }
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         cwd=tmp_path,
