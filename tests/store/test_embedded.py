@@ -539,3 +539,24 @@ def test_a_password_is_not_shown_with_the_server_that_has_it(home: Home) -> None
 
     assert "canary" not in repr(server)
     assert "canary" in server.url(socket=Path("/s"))
+
+
+@pytest.mark.requirement("X-23", "X-26")
+async def test_a_server_that_dies_under_its_holder_is_started_again(home: Home) -> None:
+    async with opened(home) as url:
+        before = home.postmaster
+        os.kill(before, signal.SIGKILL)
+        async with asyncio.timeout(60):
+            while not await _answers(url):  # noqa: ASYNC110 - the server tells nobody when it answers
+                await asyncio.sleep(0.05)
+        after = home.postmaster
+
+    assert after != before
+    assert not home.is_running
+
+
+async def _answers(url: str) -> bool:
+    try:
+        return bool(await asked(url, "select 1") == 1)
+    except psycopg.OperationalError:
+        return False

@@ -50,6 +50,8 @@ async def test_ten_kills_lose_no_change_and_part_no_event_from_its_change(home: 
             for _ in range(chance.randrange(1, 60)):
                 assert program.stdout.readline(), f"round {round_number}: nothing could be written"
             VICTIMS[round_number % len(VICTIMS)](program, home)
+            # A program whose server alone was killed has it started again and would go on.
+            program.kill()
             program.stdout.read()
 
         async with house(home) as app:

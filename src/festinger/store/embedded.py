@@ -6,16 +6,21 @@ processes share it. Whoever leaves last has it stopped after some grace, in case
 once. A holder that crashes leaves the server up, and the next one joins it.
 """
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Never
+
+import structlog
 
 from festinger.clock import Clock, Stopwatch, system_clock, system_stopwatch
-from festinger.errors import CannotStart, StoreUnfit
+from festinger.errors import CannotStart, StoreUnfit, Unavailable
 from festinger.settings.tree import StoreSettings
 from festinger.store import cluster, holders, idle, locks, postmaster, upgrade
 from festinger.store.binaries import MAJOR, prune, reachable, shipped
+from festinger.store.cancelling import end_all
 from festinger.store.furnish import furnish
 from festinger.store.home import PRIVATE_FOLDER, WALKABLE_BY_GROUP, Layout, make_folder, usable
 from festinger.store.launch import Deadline, Server, deadline_in, join, start
@@ -24,6 +29,10 @@ from festinger.store.programs import run
 from festinger.store.server_user import Account, server_account
 
 GRACE_SECONDS = 5.0
+LOOK_SECONDS = 1.0
+"""How often a holder looks whether the server lives."""
+
+log = structlog.get_logger(room="store")
 
 Progress = Callable[[str], None]
 """Told in one line what is happening, when it may take a while."""
@@ -54,10 +63,32 @@ async def embedded_server(
         socket = await _up(server, deadline, progress=progress, clock=clock)
         with usable(layout.run):
             holders.enter(idle.holders_file(layout), me)
+    keeping = asyncio.create_task(_keep_up(server, settings, clock=clock, stopwatch=stopwatch))
     try:
         yield server.url(socket=socket)
     finally:
+        await end_all([keeping])
         await idle.leave(layout, me, stop_when_idle=settings.stop_when_idle, grace=grace, stopwatch=stopwatch)
+
+
+async def _keep_up(server: Server, settings: StoreSettings, *, clock: Clock, stopwatch: Stopwatch) -> Never:
+    """Start the server again if it dies while somebody holds it. Its socket lies where it lay."""
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        if postmaster.is_running(server.layout):
+            continue
+        log.warning("embedded server died, starting it again")
+        try:
+            start_lock = idle.start_lock(server.layout)
+            async with locks.held(start_lock, stopwatch=stopwatch, seconds=settings.start_timeout):
+                deadline = deadline_in(settings.start_timeout, stopwatch)
+                await _up(server, deadline, progress=_quietly, clock=clock)
+        except (CannotStart, Unavailable) as error:
+            log.error("embedded server does not start again", error=error.message, hint=error.hint)
+
+
+def _quietly(_line: str) -> None:
+    """What a person is told at a start, the log tells later."""
 
 
 def _layout(home: Path) -> Layout:
