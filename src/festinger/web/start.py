@@ -40,7 +40,7 @@ def _step(check: Check, upstream: str) -> Step:
     if check.name == UPSTREAM:
         return Step(
             say=f"Nothing answers at {upstream}. Start your model server there, or name another one:",
-            command="festinger serve --upstream http://127.0.0.1:8080",
+            command="festinger settings set proxy.upstream http://127.0.0.1:8080",
         )
     return Step(say=f"{check.message} {check.remedy}".strip())
 
