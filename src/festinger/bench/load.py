@@ -61,6 +61,8 @@ def request(port: int, path: str, body: bytes) -> bytes:
         "Accept: */*",
         "Authorization: Bearer sk-bench",
         "Content-Type: application/json",
+        # Passing through is what this load measures; what memory adds is measured apart, with a memory to ask.
+        "X-Festinger-Memory: off",
         f"Content-Length: {len(body)}",
     ]
     return "\r\n".join([*head, "", ""]).encode() + body

@@ -17,7 +17,7 @@ from festinger.proxy.attending import Attend
 from festinger.proxy.body import WHOLE_BYTES, Receive, body_of
 from festinger.proxy.edge import going_on
 from festinger.proxy.guard import Visit
-from festinger.proxy.headers import RawHeaders, coming_down, first, going_up, sized
+from festinger.proxy.headers import MemoryWish, RawHeaders, coming_down, first, going_up, sized
 from festinger.proxy.keys import without_ours
 from festinger.proxy.routes import Treatment
 from festinger.proxy.tap import Listen, Listener, tapped
@@ -103,7 +103,8 @@ def _attended(
 ) -> tuple[bytes | AsyncIterator[bytes] | None, Listener | None]:
     """The body as it goes on, and who listens to the answer; as it came, if memory fails."""
     call.memory = told_without_memory(visit.route.treatment, visit.wishes, ready=means.ready())
-    if means.attend is None or visit.route.treatment is not Treatment.EDITED or not isinstance(body, bytes):
+    is_wanted = visit.route.treatment is Treatment.EDITED and visit.wishes.memory is not MemoryWish.OFF
+    if means.attend is None or not is_wanted or not isinstance(body, bytes):
         return body, None
     with going_on("memory") as attempt:
         attended = means.attend(visit, call.headers, body, settings=call.settings.proxy)
