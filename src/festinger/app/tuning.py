@@ -7,6 +7,8 @@ refused. Edits of the settings file are told as events too, once, although every
 
 from datetime import timedelta
 
+import structlog
+
 from festinger.app.wiring import App
 from festinger.events.shape import MAX_TEXT
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
@@ -20,6 +22,8 @@ from festinger.store.pool import Transaction
 
 SAME_EDIT = timedelta(seconds=10)
 """Every process sees an edit of the file within 2 s; after this time an equal one is another edit."""
+
+log = structlog.get_logger(room="app")
 
 CHANGED = "setting_changed"
 REFUSED = "config_refused"
@@ -40,6 +44,8 @@ async def change_setting(
         await put_config(transaction, written)
         payload = _payload(key=row.key, old=before.value, new=new, source=Kind.TABLE, by=by)
         await _tell(app, transaction, payload)
+    # Said here, where the request is known: the listener may take the row into force before we do.
+    log.info("setting written", key=row.key, by=by)
     await app.reread_settings()
     return before, app.settings.loaded(space).setting(row.key)
 
@@ -54,6 +60,7 @@ async def reset_setting(app: App, name: str, *, by: str, space: SpaceId = EVERY_
             # What counts now is known only after the rows are read again; the event says that it was reset.
             payload = _payload(key=key.name, old=old, new="", source=Kind.TABLE, by=by)
             await _tell(app, transaction, payload)
+    log.info("setting reset", key=key.name, by=by)
     await app.reread_settings()
     return app.settings.loaded(space).setting(key.name)
 

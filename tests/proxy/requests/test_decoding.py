@@ -23,9 +23,9 @@ def test_gzip_comes_out_as_it_went_in(body: bytes):
     ("body", "encoding"),
     [
         (b"not gzip", b"gzip"),
-        (gzip.compress(b"abc")[:-3], b"gzip"),
-        (gzip.compress(b"abc") + b"more", b"gzip"),
-        (gzip.compress(b"abc") * 2, b"gzip"),
+        (gzip.compress(b"abc", mtime=0)[:-3], b"gzip"),
+        (gzip.compress(b"abc", mtime=0) + b"more", b"gzip"),
+        (gzip.compress(b"abc", mtime=0) * 2, b"gzip"),
         (zlib.compress(b"abc"), b"deflate"),
         (b"abc", b"br"),
         (b"abc", b"gzip, gzip"),
