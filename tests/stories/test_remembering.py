@@ -194,7 +194,7 @@ async def test_a_client_that_asks_for_no_notes_gets_its_bytes_through(
 
 async def test_a_mind_that_breaks_leaves_the_request_as_it_came(database_url: str, tmp_path: Path):
     class Broken:
-        def recollect(self, place: Any, texts: Any) -> Any:
+        async def recollect(self, place: Any, texts: Any) -> Any:
             raise RuntimeError("broken")
 
         def learn(self, place: Any, texts: Any) -> None:

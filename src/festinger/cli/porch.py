@@ -66,11 +66,13 @@ class Porch:
             return self._house.result().keeper.known_space(name)
         return MAIN_SPACE if name == MAIN_SPACE else None
 
-    def attend(self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings) -> Attended:
+    async def attend(
+        self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    ) -> Attended:
         """What a request brings to mind; until the house is open it passes as it came."""
         if not self.ready():
             return Attended(body=body, told=MemoryTold(result=MemoryResult.NOT_READY, reason=Reason.STORE))
-        return self._house.result().attendant.attend(visit, headers, body, settings=settings)
+        return await self._house.result().attendant.attend(visit, headers, body, settings=settings)
 
     def ready(self) -> bool:
         return self._house.done() and self._house.result().keeper.is_open()

@@ -24,6 +24,6 @@ class Attended:
 
 
 class Attend(Protocol):
-    def __call__(
+    async def __call__(
         self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> Attended: ...

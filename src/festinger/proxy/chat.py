@@ -76,7 +76,7 @@ async def forward(call: Call, visit: Visit, means: Means) -> None:
     is_edited = means.attend is not None and visit.route.treatment is Treatment.EDITED
     whole = proxy.edit_max_bytes if is_edited else WHOLE_BYTES
     body = await body_of(call.receive, call.headers, limit=limit, complete=call.reply.listen, whole=whole)
-    body, listener = _attended(call, visit, means, body)
+    body, listener = await _attended(call, visit, means, body)
     asking = _asking(call, visit, body)
     call.window, call.before = "waiting", means.stopwatch() - call.began
     answer = await means.upstream.ask(asking)
@@ -98,7 +98,7 @@ async def forward(call: Call, visit: Visit, means: Means) -> None:
             await _finish(call, framed=framed)
 
 
-def _attended(
+async def _attended(
     call: Call, visit: Visit, means: Means, body: bytes | AsyncIterator[bytes] | None
 ) -> tuple[bytes | AsyncIterator[bytes] | None, Listener | None]:
     """The body as it goes on, and who listens to the answer; as it came, if memory fails."""
@@ -107,7 +107,7 @@ def _attended(
     if means.attend is None or not is_wanted or not isinstance(body, bytes):
         return body, None
     with going_on("memory") as attempt:
-        attended = means.attend(visit, call.headers, body, settings=call.settings.proxy)
+        attended = await means.attend(visit, call.headers, body, settings=call.settings.proxy)
         call.memory = attended.told
         return attended.body, attended.listener
     call.memory = MemoryTold(result=MemoryResult.FAILED, reason=Reason.FAULT)

@@ -24,7 +24,7 @@ UNTRUSTED = (Origin.TOOL, Origin.DOCUMENT)
 
 
 class Mind(Protocol):
-    def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+    async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
         """What is known of these texts, newest first; none if it cannot be said yet."""
 
     def learn(self, place: Place, texts: Sequence[Said]) -> None:
@@ -37,7 +37,7 @@ class WorldMind:
     def __init__(self, app: Callable[[], App | None]) -> None:
         self._app = app
 
-    def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+    async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
         app = self._app()
         if app is None:
             return None

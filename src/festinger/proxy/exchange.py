@@ -1,0 +1,59 @@
+"""What was said on both sides, when an answer is over?
+
+`Listening` hears one answer and hands the whole exchange on when it has ended. What is learnt, kept or counted from
+it is the business of whoever takes it; nothing of that happens in the request.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from festinger.proxy.ending import Ended
+from festinger.proxy.framing import Frame
+from festinger.proxy.injection.block import Block
+from festinger.proxy.replies.heard import Heard
+from festinger.proxy.replies.hearing import ear_for
+from festinger.proxy.telling import MemoryTold
+from festinger.proxy.understanding import Understood
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A request and its answer, as far as it came."""
+
+    understood: Understood
+    told: MemoryTold
+    fresh: Block | None
+    """The block that was new in it."""
+    heard: Heard
+    ended: Ended
+
+
+Take = Callable[[Exchange], None]
+"""Takes an exchange that is over; must not wait."""
+
+
+class Listening:
+    """Hears one answer."""
+
+    def __init__(
+        self, understood: Understood, take: Take, *, told: MemoryTold, fresh: Block | None = None
+    ) -> None:
+        self._understood = understood
+        self._take = take
+        self._told = told
+        self._fresh = fresh
+        self._ear = ear_for(understood.kind)
+
+    def hear(self, frame: Frame) -> None:
+        self._ear.hear(frame)
+
+    def ended(self, how: Ended, *, unreadable: int) -> None:
+        self._take(
+            Exchange(
+                understood=self._understood,
+                told=self._told,
+                fresh=self._fresh,
+                heard=self._ear.heard(),
+                ended=how,
+            )
+        )
