@@ -1,8 +1,9 @@
 import asyncio
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.app.house import SOON, opened
+from tests.app.house import MONDAY, SOON, Hands, fixed_tools, opened
 
 from festinger.app import keyring
 from festinger.app.access import issue_key, withdraw_key
@@ -11,7 +12,7 @@ from festinger.app.spaces import erase_space, open_space
 from festinger.app.wiring import App
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
-from festinger.store.keys import ApiKey, Role
+from festinger.store.keys import ApiKey, Role, keys
 from festinger.store.pool import Store
 from festinger.store.versions import Cached, Change, versions
 
@@ -118,3 +119,57 @@ async def heard(app: App, what: Cached) -> None:
     version = (await versions(app.store))[what]
     async with asyncio.timeout(SOON):
         await app.listener.caught_up(Change(what=what, version=version))
+
+
+async def test_a_use_is_written_beside_the_requests_and_at_most_once_a_minute(
+    database_url: str, tmp_path: Path
+):
+    hands = Hands()
+    async with opened(database_url, tmp_path) as app:
+        ring = Keyring(app.store, clock=hands.clock)
+        _, secret = await issue_key(app, "a", role=Role.AGENT, space=MAIN_SPACE, agent=None, by="me")
+        await ring.find(secret)
+        unwritten = await last_used(app)
+        first = await ring.write_uses()
+        await ring.find(secret)
+        hands.forward(timedelta(seconds=59))
+        too_soon = await ring.write_uses()
+        hands.forward(timedelta(seconds=1))
+        second = await ring.write_uses()
+        idle = await ring.write_uses()
+
+        assert unwritten is None
+        assert (first, too_soon, second, idle) == (1, 0, 1, 0)
+        assert await last_used(app) == MONDAY + timedelta(minutes=1)
+
+
+async def test_what_was_used_last_is_written_at_the_end(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path, tools=fixed_tools()) as app:
+        _, secret = await issue_key(app, "a", role=Role.AGENT, space=MAIN_SPACE, agent=None, by="me")
+        await app.keyring.find(secret)
+
+    async with opened(database_url, tmp_path) as again:
+        assert await last_used(again) == MONDAY
+
+
+async def test_a_use_waits_while_the_store_is_away(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app:
+        _, secret = await issue_key(app, "a", role=Role.AGENT, space=MAIN_SPACE, agent=None, by="me")
+        ring, away = Keyring(app.store), Away()
+        await ring.find(secret)
+        ring._store = away  # type: ignore[assignment]
+        with pytest.raises(StoreDown):
+            await ring.write_uses()
+        ring._store = app.store
+
+        assert await ring.write_uses() == 1
+
+
+class Away:
+    async def run(self, *_: object, **__: object) -> int:
+        raise StoreDown
+
+
+async def last_used(app: App) -> datetime | None:
+    (key,) = await keys(app.store)
+    return key.last_used_at

@@ -17,3 +17,9 @@ def test_rotating_seals_every_secret_with_a_new_key(shell: Shell):
     assert "master_key_rotated" in shell("events").out
     file.write_text(before)
     assert "…1234" not in shell("models").out
+
+
+def test_rotating_says_that_running_servers_must_be_restarted(shell: Shell):
+    said = shell("secrets", "rotate")
+
+    assert "Restart every running server" in said.err

@@ -7,7 +7,7 @@ opened before is closed again. Rooms below get everything as arguments and know 
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
@@ -19,13 +19,13 @@ from festinger.app.directory import Directory
 from festinger.app.home import home_of, master_key_of
 from festinger.app.housekeeping import register_housekeeping
 from festinger.app.keyring import Keyring
-from festinger.app.life import begin_life, end_life
+from festinger.app.life import END_SECONDS, begin_life, end_life
 from festinger.app.providers import open_providers
 from festinger.app.tools import Tools
 from festinger.app.world import WorldRoom, build_world, keep_world, register_world
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
-from festinger.errors import Unwired
+from festinger.errors import StoreDown, Unwired
 from festinger.events import lag
 from festinger.events.outbox import Outbox
 from festinger.jobs import backlog
@@ -152,7 +152,7 @@ async def open_app(
             outbox=deliveries.outbox,
             jobs=deliveries.jobs,
             listener=Listener(store),
-            keyring=Keyring(store),
+            keyring=Keyring(store, clock=tools.clock),
             directory=Directory(store),
             switchboard=_switchboard(store, settings, tools),
             applied=tuple(applied),
@@ -243,4 +243,13 @@ async def _keep_true(stack: AsyncExitStack, app: App) -> None:
     app.listener.on_change(SPACES_ROOM, app.directory.reload)
     await app.directory.reload()
     app.background.start(app.listener.run())
+    app.background.start(app.keyring.write_uses_for_ever())
+    stack.push_async_callback(_write_last_uses, app)
     stack.push_async_callback(app.background.stop)
+
+
+async def _write_last_uses(app: App) -> None:
+    """Write down which keys were used since the last look. With the store away nothing is lost but a date."""
+    with suppress(StoreDown, TimeoutError):
+        async with asyncio.timeout(END_SECONDS):
+            await app.keyring.write_uses(every=True)

@@ -13,6 +13,12 @@ from festinger.ids import EVERY_SPACE, pick, prefix
 from festinger.store.keys import Role, keys
 
 
+ROLE_HELP = (
+    "What it may do: `proxy` only talks to models, `agent` also reads and states facts, `reviewer` also decides"
+    " conflicts, `admin` runs the house but decides nothing."
+)
+
+
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
         help="Who may use this server: make, list and revoke keys.\n\nExample: festinger keys"
@@ -26,7 +32,7 @@ def register(app: typer.Typer) -> None:
 async def make(
     desk: Desk,
     name: Annotated[str, typer.Argument(help="What the key is for.")],
-    role: Annotated[Role, typer.Option("--role", help="What it may do.")] = Role.PROXY,
+    role: Annotated[Role, typer.Option("--role", help=ROLE_HELP)] = Role.PROXY,
     for_agent: Annotated[str | None, typer.Option("--for-agent", help="Bind it to one agent.")] = None,
     everywhere: Annotated[
         bool, typer.Option("--all-spaces", help="For every space, not for `--space`.")
@@ -40,6 +46,7 @@ async def make(
         space = EVERY_SPACE if everywhere else desk.space_in(app)
         key, secret = await issue_key(app, name, role=role, space=space, agent=for_agent, by="cli")
     desk.show({**asdict(key), "key": secret}, text=secret)
+    desk.say(f"Its role is `{role}`; `--role` gives another one.")
     desk.say("Keep it: it is not shown again. Send it as `X-Festinger-Key` or as a bearer token.")
 
 

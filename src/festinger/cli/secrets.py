@@ -29,5 +29,6 @@ async def rotate_key(desk: Desk) -> None:
         {"moved": done.moved, "unreadable": done.unreadable, "file": str(done.key.file)},
         text=f"{done.moved} secrets are sealed with the new key in {done.key.file}.",
     )
+    desk.say("Restart every running server and worker now: they still hold the old key.")
     if done.unreadable:
         desk.say(f"{done.unreadable} secrets could not be read with the old key either; set them again.")
