@@ -1,10 +1,9 @@
 """`festinger serve`: the process that stays.
 
 In this order: settings, key, port, and from then on every request passes; the rooms and the store come behind it
-(`porch`, `house`). What this module imports stands between the start and the first answer, so it imports only the door.
+(`running`, `porch`, `house`). What this module imports stands between the start and the first answer, so it imports only the door.
 """
 
-import asyncio
 import socket
 from collections.abc import Sequence
 from typing import Annotated
@@ -16,12 +15,9 @@ from festinger.app.home import master_key_of
 from festinger.app.tools import Tools
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
-from festinger.cli.porch import Plan, Porch
+from festinger.cli.running import Running, running
 from festinger.cli.signals import asked_to_stop
 from festinger.proxy.bind import check_bind, close_sockets, is_exposed, open_sockets
-from festinger.proxy.door import Proxy
-from festinger.proxy.serve import serving
-from festinger.proxy.upstream import open_upstream
 from festinger.settings.live import LiveSettings
 from festinger.store.keys import keys
 
@@ -58,50 +54,19 @@ async def serve(
     sockets = open_sockets(settings.now.server.host, settings.now.server.port)
     try:
         _greet(desk, settings, sockets)
-        await _serve(desk, settings, tools, sockets=sockets, workers=not no_worker, insecure=insecure_bind)
-    finally:
-        close_sockets(sockets)
-
-
-async def _serve(
-    desk: Desk,
-    settings: LiveSettings,
-    tools: Tools,
-    *,
-    sockets: Sequence[socket.socket],
-    workers: bool,
-    insecure: bool,
-) -> None:
-    """Answer on the sockets until a signal comes; then finish what runs, and close the house behind it."""
-    porch, stop = Porch(), asyncio.Event()
-    with asked_to_stop() as asked:
-        async with open_upstream() as upstream, asyncio.TaskGroup() as group:
-            door = Proxy(
-                settings=lambda: settings.now,
-                own=porch.pages,
-                upstream=upstream,
-                find_key=porch.find_key,
-                known_space=porch.known_space,
-                ready=porch.ready,
-                new_id=tools.new_id,
-                stopwatch=tools.stopwatch,
-                machine_names=(socket.gethostname(), socket.getfqdn()),
-                exposed=is_exposed(settings.now.server.host),
-                insecure=insecure,
-                attend=porch.attend,
-            )
-            plan = Plan(
+        with asked_to_stop() as asked:
+            how = Running(
                 settings=settings,
                 tools=tools,
-                upstream=upstream,
-                workers=workers,
-                closing=asked,
                 say=desk.say,
+                workers=not no_worker,
+                insecure=insecure_bind,
+                closing=asked,
             )
-            async with serving(door, sockets, shutdown_seconds=settings.now.server.shutdown_seconds):
-                group.create_task(porch.open_house(plan, stop=stop))
+            async with running(how, sockets):
                 await asked.wait()
-            stop.set()
+    finally:
+        close_sockets(sockets)
 
 
 async def _require_key(desk: Desk, settings: LiveSettings, *, insecure: bool) -> None:
