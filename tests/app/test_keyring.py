@@ -132,7 +132,7 @@ async def test_a_use_is_written_beside_the_requests_and_at_most_once_a_minute(
         unwritten = await last_used(app)
         first = await ring.write_uses()
         await ring.find(secret)
-        hands.forward(timedelta(seconds=59))
+        hands.forward(timedelta(seconds=60))
         too_soon = await ring.write_uses()
         hands.forward(timedelta(seconds=1))
         second = await ring.write_uses()
@@ -140,7 +140,7 @@ async def test_a_use_is_written_beside_the_requests_and_at_most_once_a_minute(
 
         assert unwritten is None
         assert (first, too_soon, second, idle) == (1, 0, 1, 0)
-        assert await last_used(app) == MONDAY + timedelta(minutes=1)
+        assert await last_used(app) == MONDAY + timedelta(seconds=61)
 
 
 async def test_what_was_used_last_is_written_at_the_end(database_url: str, tmp_path: Path):

@@ -84,7 +84,7 @@ class Keyring:
 
     def _is_due(self, key: ApiKey, now: datetime) -> bool:
         written = self._written.get(key.id)
-        return written is None or now - written >= USE_NOTED_EVERY
+        return written is None or now - written > USE_NOTED_EVERY
 
     async def _found(self, secret: str, digest: bytes) -> ApiKey | None:
         if (known := self._known.find(digest)) is not None:

@@ -230,7 +230,7 @@ returning id;
 -- name: note_key_use
 -- Remembers that a key was used, unless that was noted a moment ago.
 update api_key set last_used_at = %(at)s
-where space_id = %(space)s and id = %(id)s and (last_used_at is null or last_used_at <= %(before)s);
+where space_id = %(space)s and id = %(id)s and (last_used_at is null or last_used_at < %(before)s);
 
 -- name: lock_unfinished_runs
 -- Runs of a machine that have not said how they ended; one process at a time judges them.
