@@ -54,6 +54,38 @@ COMMENT ON COLUMN public.config.key IS 'full name of the setting, such as llm.wr
 
 COMMENT ON COLUMN public.config.value IS 'the value as the environment would give it; only validated values are written';
 
+CREATE TABLE public.console_session (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    role text NOT NULL,
+    key_id uuid,
+    link_hash bytea,
+    link_until timestamp with time zone,
+    hash bytea,
+    made_at timestamp with time zone NOT NULL,
+    opened_at timestamp with time zone,
+    seen_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    CONSTRAINT console_session_check CHECK (((opened_at IS NULL) = (hash IS NULL))),
+    CONSTRAINT console_session_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT console_session_link_hash_check CHECK ((octet_length(link_hash) = 32)),
+    CONSTRAINT console_session_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+    CONSTRAINT console_session_role_check CHECK ((role = ANY (ARRAY['agent'::text, 'reviewer'::text, 'admin'::text])))
+);
+
+COMMENT ON TABLE public.console_session IS 'who is logged in to the console; neither link nor cookie is stored, only their hashes';
+
+COMMENT ON COLUMN public.console_session.name IS 'who decides, as it stands on each decision';
+
+COMMENT ON COLUMN public.console_session.key_id IS 'the key that it was opened with; a session ends with its key';
+
+COMMENT ON COLUMN public.console_session.link_hash IS 'SHA-256 of the one-time link';
+
+COMMENT ON COLUMN public.console_session.hash IS 'SHA-256 of the cookie; null until it is opened';
+
+COMMENT ON COLUMN public.console_session.seen_at IS 'written at most once a minute';
+
 CREATE TABLE public.cost (
     space_id text NOT NULL,
     id uuid NOT NULL,
@@ -190,6 +222,59 @@ COMMENT ON COLUMN public.event_delivery.state_at IS 'when the state was reached'
 
 COMMENT ON COLUMN public.event_delivery.note IS 'the error of a dead delivery, the reason of a dropped one';
 
+CREATE TABLE public.exchange (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    session_id text NOT NULL,
+    agent_id text NOT NULL,
+    request_id text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    reply_id uuid,
+    tool_calls jsonb NOT NULL,
+    thinking text,
+    ended text NOT NULL,
+    model text NOT NULL,
+    tokens_read bigint,
+    tokens_written bigint,
+    recollection_id uuid,
+    CONSTRAINT exchange_ended_check CHECK ((ended = ANY (ARRAY['whole'::text, 'abrupt'::text, 'error'::text, 'client'::text, 'cut'::text])))
+);
+
+COMMENT ON TABLE public.exchange IS 'a request and its answer, as far as it came, once each';
+
+COMMENT ON COLUMN public.exchange.id IS 'made of session, history and reply: the same exchange has the same id';
+
+COMMENT ON COLUMN public.exchange.reply_id IS 'the message that the model answered with; none if it only called tools';
+
+COMMENT ON COLUMN public.exchange.tool_calls IS 'name and arguments of each call, without secrets';
+
+COMMENT ON COLUMN public.exchange.thinking IS 'what the model thought, if that is to be kept';
+
+COMMENT ON COLUMN public.exchange.tokens_read IS 'tokens of the prompt, as the upstream counted';
+
+COMMENT ON COLUMN public.exchange.tokens_written IS 'tokens of the answer, as the upstream counted';
+
+COMMENT ON COLUMN public.exchange.recollection_id IS 'the block that was new in it';
+
+CREATE TABLE public.exchange_message (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    exchange_id uuid NOT NULL,
+    session_id text NOT NULL,
+    seq integer NOT NULL,
+    role text NOT NULL,
+    origin text NOT NULL,
+    text text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT exchange_message_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
+    CONSTRAINT exchange_message_role_check CHECK ((role = ANY (ARRAY['system'::text, 'user'::text, 'assistant'::text, 'tool'::text]))),
+    CONSTRAINT exchange_message_seq_check CHECK ((seq >= 0))
+);
+
+COMMENT ON TABLE public.exchange_message IS 'what was said, without secrets and without our notes; each once a session';
+
+COMMENT ON COLUMN public.exchange_message.seq IS 'place within what its exchange brought';
+
 CREATE TABLE public.held_session (
     space_id text NOT NULL,
     session_id text NOT NULL,
@@ -200,6 +285,25 @@ CREATE TABLE public.held_session (
 COMMENT ON TABLE public.held_session IS 'sessions whose texts contradicted much that is well established; what they say is quarantined';
 
 COMMENT ON COLUMN public.held_session.collisions IS 'contradictions within the hour that led to it';
+
+CREATE TABLE public.injection (
+    space_id text NOT NULL,
+    session_id text NOT NULL,
+    caller text NOT NULL,
+    anchor bytea NOT NULL,
+    id uuid NOT NULL,
+    block text NOT NULL,
+    notes jsonb NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE public.injection IS 'the notes that were put into a session, where and in which words';
+
+COMMENT ON COLUMN public.injection.anchor IS 'hash of the history up to the message that carries the block; empty for the system text';
+
+COMMENT ON COLUMN public.injection.id IS 'the recollection';
+
+COMMENT ON COLUMN public.injection.notes IS 'for each line of the block the notes that it shows: kind, id and version';
 
 CREATE TABLE public.job_record (
     job_id bigint NOT NULL,
@@ -232,6 +336,18 @@ COMMENT ON COLUMN public.job_record.worker_deaths IS 'workers that died while th
 
 COMMENT ON COLUMN public.job_record.error IS 'name of the last error';
 
+CREATE TABLE public.learn_key (
+    space_id text NOT NULL,
+    agent_id text NOT NULL,
+    key text NOT NULL,
+    body_hash bytea NOT NULL,
+    result jsonb NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT learn_key_key_check CHECK (((length(key) >= 1) AND (length(key) <= 200)))
+);
+
+COMMENT ON TABLE public.learn_key IS 'what a call with an idempotency key did, kept for a day';
+
 CREATE TABLE public.master_key (
     sole boolean DEFAULT true NOT NULL,
     key_id text NOT NULL,
@@ -239,6 +355,232 @@ CREATE TABLE public.master_key (
 );
 
 COMMENT ON TABLE public.master_key IS 'the name of the key that secrets are sealed with; the key itself is never here';
+
+CREATE TABLE public.memory (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    seq bigint NOT NULL,
+    agent_id text,
+    kind text DEFAULT 'fact'::text NOT NULL,
+    content text NOT NULL,
+    content_contextualized text,
+    compressed text,
+    language regconfig DEFAULT 'english'::regconfig NOT NULL,
+    content_tsv tsvector GENERATED ALWAYS AS (to_tsvector(language, COALESCE(content_contextualized, content))) STORED,
+    subject text,
+    subject_key text,
+    attribute_key text,
+    value_key text,
+    fold bytea NOT NULL,
+    gist bytea NOT NULL,
+    origin text NOT NULL,
+    trust real NOT NULL,
+    source text,
+    source_tag text DEFAULT 'external_user'::text NOT NULL,
+    source_confidence real DEFAULT 1.0 NOT NULL,
+    session_id text,
+    episode_id uuid,
+    turn_id uuid,
+    status text DEFAULT 'active'::text NOT NULL,
+    pending boolean DEFAULT false NOT NULL,
+    superseded_by uuid,
+    superseded_at timestamp with time zone,
+    valid_from timestamp with time zone,
+    valid_to timestamp with time zone,
+    immutable boolean DEFAULT false NOT NULL,
+    confidence double precision DEFAULT 0.5 NOT NULL,
+    evidence_count integer DEFAULT 0 NOT NULL,
+    corroborations integer DEFAULT 0 NOT NULL,
+    contradictions integer DEFAULT 0 NOT NULL,
+    passive_count integer DEFAULT 0 NOT NULL,
+    confidence_anchor double precision,
+    confidence_ceiling double precision,
+    weight_ceiling double precision,
+    confirmation_count integer DEFAULT 0 NOT NULL,
+    last_confirmed timestamp with time zone,
+    cause_count integer DEFAULT 1 NOT NULL,
+    weight_alpha double precision DEFAULT 1.0 NOT NULL,
+    weight_beta double precision DEFAULT 4.0 NOT NULL,
+    access_count integer DEFAULT 0 NOT NULL,
+    last_accessed timestamp with time zone,
+    access_times timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL,
+    utility_score double precision DEFAULT 0.0 NOT NULL,
+    event_time timestamp with time zone,
+    event_day date GENERATED ALWAYS AS (((event_time AT TIME ZONE 'UTC'::text))::date) STORED,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT memory_access_count_check CHECK ((access_count >= 0)),
+    CONSTRAINT memory_cause_count_check CHECK ((cause_count >= 0)),
+    CONSTRAINT memory_check CHECK (((superseded_by IS NOT NULL) = (status = ANY (ARRAY['superseded'::text, 'merged'::text])))),
+    CONSTRAINT memory_confidence_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision))),
+    CONSTRAINT memory_confirmation_count_check CHECK ((confirmation_count >= 0)),
+    CONSTRAINT memory_content_check CHECK (((length(content) >= 1) AND (length(content) <= 8000))),
+    CONSTRAINT memory_contradictions_check CHECK ((contradictions >= 0)),
+    CONSTRAINT memory_corroborations_check CHECK ((corroborations >= 0)),
+    CONSTRAINT memory_evidence_count_check CHECK ((evidence_count >= 0)),
+    CONSTRAINT memory_fold_check CHECK ((length(fold) = 16)),
+    CONSTRAINT memory_gist_check CHECK ((length(gist) = 16)),
+    CONSTRAINT memory_kind_check CHECK ((kind = ANY (ARRAY['fact'::text, 'episodic'::text, 'procedural'::text, 'preference'::text, 'reflection'::text, 'correction'::text, 'insight'::text, 'narrative'::text, 'tension'::text]))),
+    CONSTRAINT memory_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
+    CONSTRAINT memory_passive_count_check CHECK ((passive_count >= 0)),
+    CONSTRAINT memory_source_confidence_check CHECK (((source_confidence >= (0)::double precision) AND (source_confidence <= (1)::double precision))),
+    CONSTRAINT memory_source_tag_check CHECK ((source_tag = ANY (ARRAY['external_user'::text, 'external_document'::text, 'tool'::text, 'internal_dmn'::text, 'internal_consolidation'::text, 'internal_gut'::text, 'scheduled'::text]))),
+    CONSTRAINT memory_status_check CHECK ((status = ANY (ARRAY['active'::text, 'held'::text, 'quarantined'::text, 'superseded'::text, 'merged'::text, 'archived'::text]))),
+    CONSTRAINT memory_trust_check CHECK (((trust >= (0)::double precision) AND (trust <= (1)::double precision))),
+    CONSTRAINT memory_version_check CHECK ((version >= 1)),
+    CONSTRAINT memory_weight_alpha_check CHECK ((weight_alpha > (0)::double precision)),
+    CONSTRAINT memory_weight_beta_check CHECK ((weight_beta > (0)::double precision))
+)
+WITH (fillfactor='75');
+
+COMMENT ON TABLE public.memory IS 'one statement a row, in whatever state; nothing leaves but by being forgotten';
+
+COMMENT ON COLUMN public.memory.seq IS 'rises in the order in which the memories of one owner were stored';
+
+COMMENT ON COLUMN public.memory.agent_id IS 'its owner; null: shared by the space';
+
+COMMENT ON COLUMN public.memory.fold IS 'of the words as they are compared';
+
+COMMENT ON COLUMN public.memory.gist IS 'of the words that carry meaning, in their order';
+
+COMMENT ON COLUMN public.memory.trust IS 'from 0 to 1, of whoever said it; of something derived the lowest of its sources';
+
+COMMENT ON COLUMN public.memory.source_confidence IS 'from 0 to 1, how sure the source called itself';
+
+COMMENT ON COLUMN public.memory.pending IS 'whether a judgement about it is still open';
+
+COMMENT ON COLUMN public.memory.confidence IS 'from 0 to 1, how likely it is true';
+
+COMMENT ON COLUMN public.memory.evidence_count IS 'signals that moved the confidence';
+
+COMMENT ON COLUMN public.memory.corroborations IS 'signals of at least one half';
+
+COMMENT ON COLUMN public.memory.contradictions IS 'signals below one half';
+
+COMMENT ON COLUMN public.memory.passive_count IS 'signals that nobody gave on purpose';
+
+COMMENT ON COLUMN public.memory.confidence_anchor IS 'confidence after the last signal that somebody gave on purpose';
+
+COMMENT ON COLUMN public.memory.confidence_ceiling IS 'confidence that only a person or an explicit outcome may lift it above';
+
+COMMENT ON COLUMN public.memory.weight_ceiling IS 'center that only a person or an explicit outcome may lift it above';
+
+COMMENT ON COLUMN public.memory.confirmation_count IS 'times that it was said again, by whomever';
+
+COMMENT ON COLUMN public.memory.cause_count IS 'distinct counted causes: the only count that is evidence';
+
+COMMENT ON COLUMN public.memory.weight_alpha IS 'alpha of the Beta distribution of its weight';
+
+COMMENT ON COLUMN public.memory.weight_beta IS 'beta of the Beta distribution of its weight';
+
+COMMENT ON COLUMN public.memory.access_count IS 'confirmed reads';
+
+COMMENT ON COLUMN public.memory.utility_score IS 'how useful it proved, for promotion';
+
+COMMENT ON COLUMN public.memory.event_time IS 'when it happened, not when it was said';
+
+COMMENT ON COLUMN public.memory.version IS 'rises with each change of what it says or of its state';
+
+CREATE TABLE public.memory_change (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    op text NOT NULL,
+    memory_ids uuid[] NOT NULL,
+    before jsonb DEFAULT '{}'::jsonb NOT NULL,
+    after jsonb DEFAULT '{}'::jsonb NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    by text NOT NULL,
+    cause jsonb,
+    judgement_id uuid,
+    at timestamp with time zone NOT NULL,
+    undone_at timestamp with time zone,
+    undone_by text,
+    CONSTRAINT memory_change_op_check CHECK ((op = ANY (ARRAY['confirm'::text, 'merge'::text, 'split'::text, 'supersede'::text, 'restore'::text, 'archive'::text, 'edit'::text, 'quarantine'::text, 'release'::text, 'weight'::text, 'repair'::text])))
+);
+
+COMMENT ON TABLE public.memory_change IS 'what was done to memories, with what was there before, so that it can be undone';
+
+CREATE TABLE public.memory_link (
+    space_id text NOT NULL,
+    from_id uuid NOT NULL,
+    to_id uuid NOT NULL,
+    relation text NOT NULL,
+    weight double precision DEFAULT 1.0 NOT NULL,
+    judgement_id uuid,
+    at timestamp with time zone NOT NULL,
+    undone_at timestamp with time zone,
+    CONSTRAINT memory_link_relation_check CHECK ((relation = ANY (ARRAY['derives_from'::text, 'supersedes'::text, 'refines'::text, 'contradicts'::text, 'same_as'::text, 'about'::text])))
+);
+
+COMMENT ON TABLE public.memory_link IS 'how memories relate; what something derives from may also be a turn that was said';
+
+COMMENT ON COLUMN public.memory_link.weight IS 'from 0 to 1';
+
+ALTER TABLE public.memory ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.memory_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.memory_sighting (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    agent_id text NOT NULL,
+    session_id text DEFAULT ''::text NOT NULL,
+    day date NOT NULL,
+    origin text NOT NULL,
+    trust real NOT NULL,
+    wording text NOT NULL,
+    source text,
+    episode_id uuid,
+    turn_id uuid,
+    similarity double precision,
+    judgement_id uuid,
+    at timestamp with time zone NOT NULL,
+    counted boolean NOT NULL,
+    uncounted_because text,
+    moved_by uuid,
+    CONSTRAINT memory_sighting_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
+    CONSTRAINT memory_sighting_trust_check CHECK (((trust >= (0)::double precision) AND (trust <= (1)::double precision)))
+);
+
+COMMENT ON TABLE public.memory_sighting IS 'each time a memory was said; the first one has the id of its memory';
+
+COMMENT ON COLUMN public.memory_sighting.trust IS 'from 0 to 1, of whoever said it';
+
+COMMENT ON COLUMN public.memory_sighting.similarity IS 'cosine between this wording and the memory';
+
+COMMENT ON COLUMN public.memory_sighting.counted IS 'whether it brought a new cause';
+
+COMMENT ON COLUMN public.memory_sighting.moved_by IS 'the merge that brought it here from a twin';
+
+CREATE TABLE public.memory_vector (
+    space_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    model text NOT NULL,
+    purpose text NOT NULL,
+    dims integer NOT NULL,
+    text_hash bytea NOT NULL,
+    embedding public.halfvec NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT memory_vector_dims_check CHECK ((dims > 0)),
+    CONSTRAINT memory_vector_purpose_check CHECK ((purpose = ANY (ARRAY['store'::text, 'query'::text, 'compare'::text, 'cluster'::text])))
+);
+
+COMMENT ON TABLE public.memory_vector IS 'vectors beside their memories, which change too often to carry an index of vectors';
+
+COMMENT ON COLUMN public.memory_vector.model IS 'who made it; vectors of different models are never compared';
+
+COMMENT ON COLUMN public.memory_vector.dims IS 'numbers in the vector';
+
+COMMENT ON COLUMN public.memory_vector.text_hash IS 'of the text that was embedded';
 
 CREATE TABLE public.models (
     space_id text NOT NULL,
@@ -283,6 +625,76 @@ CREATE TABLE public.periodic_run (
 );
 
 COMMENT ON TABLE public.periodic_run IS 'one row for each due run; being unique, it makes many workers start it once';
+
+CREATE TABLE public.proxy_session (
+    space_id text NOT NULL,
+    caller text NOT NULL,
+    session_id text NOT NULL,
+    head bytea,
+    links bytea NOT NULL,
+    recent bytea NOT NULL,
+    parent_id text,
+    at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE public.proxy_session IS 'how a session is known again: hashes of its history, no words';
+
+COMMENT ON COLUMN public.proxy_session.caller IS 'key and agent; sessions of different callers never meet';
+
+COMMENT ON COLUMN public.proxy_session.head IS 'hash of the history up to the first message of the user';
+
+COMMENT ON COLUMN public.proxy_session.links IS 'hash of the history up to each message, one after the other';
+
+COMMENT ON COLUMN public.proxy_session.recent IS 'hashes of what the model and its tools said lately';
+
+CREATE TABLE public.refusal (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    reason text NOT NULL,
+    detail text DEFAULT ''::text NOT NULL,
+    text text NOT NULL,
+    agent_id text NOT NULL,
+    session_id text DEFAULT ''::text NOT NULL,
+    day date NOT NULL,
+    origin text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    learnt_id uuid,
+    CONSTRAINT refusal_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
+    CONSTRAINT refusal_text_check CHECK ((length(text) <= 2000))
+);
+
+COMMENT ON TABLE public.refusal IS 'statements that were not learnt, without their secrets, and why';
+
+CREATE TABLE public.request_log (
+    space_id text NOT NULL,
+    id text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    agent_id text NOT NULL,
+    session_id text,
+    route text NOT NULL,
+    model text DEFAULT ''::text NOT NULL,
+    status integer,
+    memory text DEFAULT ''::text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    ended text,
+    before_ms double precision DEFAULT 0 NOT NULL,
+    after_ms double precision DEFAULT 0 NOT NULL,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+COMMENT ON TABLE public.request_log IS 'what happened to each request on a route that memory serves';
+
+COMMENT ON COLUMN public.request_log.id IS 'as the answer''s header told it; the latest request of that id';
+
+COMMENT ON COLUMN public.request_log.status IS 'HTTP status that the client was sent; none if it left before';
+
+COMMENT ON COLUMN public.request_log.memory IS 'what memory did for it';
+
+COMMENT ON COLUMN public.request_log.before_ms IS 'milliseconds from its first byte until it was sent on';
+
+COMMENT ON COLUMN public.request_log.after_ms IS 'milliseconds from the upstream''s first byte until the client was written to';
+
+COMMENT ON COLUMN public.request_log.details IS 'session, notes, loop, tokens and, if so set, words';
 
 CREATE TABLE public.resolution_queue (
     space_id text NOT NULL,
@@ -640,6 +1052,9 @@ ALTER TABLE ONLY public.cache_version
 ALTER TABLE ONLY public.config
     ADD CONSTRAINT config_pkey PRIMARY KEY (space_id, key);
 
+ALTER TABLE ONLY public.console_session
+    ADD CONSTRAINT console_session_pkey PRIMARY KEY (space_id, id);
+
 ALTER TABLE ONLY public.cost
     ADD CONSTRAINT cost_pkey PRIMARY KEY (space_id, id);
 
@@ -658,14 +1073,41 @@ ALTER TABLE ONLY public.event_delivery
 ALTER TABLE ONLY public.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (space_id, id);
 
+ALTER TABLE ONLY public.exchange_message
+    ADD CONSTRAINT exchange_message_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.exchange
+    ADD CONSTRAINT exchange_pkey PRIMARY KEY (space_id, id);
+
 ALTER TABLE ONLY public.held_session
     ADD CONSTRAINT held_session_pkey PRIMARY KEY (space_id, session_id);
+
+ALTER TABLE ONLY public.injection
+    ADD CONSTRAINT injection_pkey PRIMARY KEY (space_id, caller, session_id, anchor);
 
 ALTER TABLE ONLY public.job_record
     ADD CONSTRAINT job_record_pkey PRIMARY KEY (job_id);
 
+ALTER TABLE ONLY public.learn_key
+    ADD CONSTRAINT learn_key_pkey PRIMARY KEY (space_id, agent_id, key);
+
 ALTER TABLE ONLY public.master_key
     ADD CONSTRAINT master_key_pkey PRIMARY KEY (sole);
+
+ALTER TABLE ONLY public.memory_change
+    ADD CONSTRAINT memory_change_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.memory_link
+    ADD CONSTRAINT memory_link_pkey PRIMARY KEY (space_id, from_id, to_id, relation);
+
+ALTER TABLE ONLY public.memory
+    ADD CONSTRAINT memory_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.memory_sighting
+    ADD CONSTRAINT memory_sighting_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.memory_vector
+    ADD CONSTRAINT memory_vector_pkey PRIMARY KEY (space_id, memory_id, model, purpose);
 
 ALTER TABLE ONLY public.models
     ADD CONSTRAINT models_pkey PRIMARY KEY (space_id, id);
@@ -675,6 +1117,15 @@ ALTER TABLE ONLY public.periodic
 
 ALTER TABLE ONLY public.periodic_run
     ADD CONSTRAINT periodic_run_pkey PRIMARY KEY (name, due_at);
+
+ALTER TABLE ONLY public.proxy_session
+    ADD CONSTRAINT proxy_session_pkey PRIMARY KEY (space_id, caller, session_id);
+
+ALTER TABLE ONLY public.refusal
+    ADD CONSTRAINT refusal_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.request_log
+    ADD CONSTRAINT request_log_pkey PRIMARY KEY (space_id, id);
 
 ALTER TABLE ONLY public.resolution_queue
     ADD CONSTRAINT resolution_queue_pkey PRIMARY KEY (space_id, id);
@@ -728,6 +1179,12 @@ CREATE INDEX api_key_hash ON public.api_key USING btree (hash);
 
 CREATE UNIQUE INDEX api_key_name ON public.api_key USING btree (space_id, name) WHERE (revoked_at IS NULL);
 
+CREATE INDEX console_session_hash ON public.console_session USING btree (hash) WHERE (hash IS NOT NULL);
+
+CREATE INDEX console_session_key ON public.console_session USING btree (space_id, key_id);
+
+CREATE INDEX console_session_link ON public.console_session USING btree (link_hash) WHERE (link_hash IS NOT NULL);
+
 CREATE INDEX cost_at ON public.cost USING btree (at, purpose);
 
 CREATE INDEX cost_session ON public.cost USING btree (space_id, session_id) WHERE (session_id IS NOT NULL);
@@ -748,7 +1205,61 @@ CREATE INDEX event_order ON public.event USING btree (space_id, seq);
 
 CREATE INDEX event_trace ON public.event USING btree (space_id, trace_id, seq) WHERE (trace_id IS NOT NULL);
 
+CREATE INDEX exchange_message_exchange ON public.exchange_message USING btree (space_id, exchange_id, seq);
+
+CREATE INDEX exchange_session ON public.exchange USING btree (space_id, session_id, at);
+
 CREATE INDEX job_record_dead ON public.job_record USING btree (dead_at) WHERE ((dead_at IS NOT NULL) AND (dropped_at IS NULL));
+
+CREATE INDEX learn_key_at ON public.learn_key USING btree (space_id, at);
+
+CREATE INDEX memory_change_memories ON public.memory_change USING gin (memory_ids);
+
+CREATE INDEX memory_change_op ON public.memory_change USING btree (space_id, op, at);
+
+CREATE INDEX memory_created ON public.memory USING btree (space_id, created_at);
+
+CREATE INDEX memory_fold ON public.memory USING btree (space_id, fold) WHERE (status = ANY (ARRAY['active'::text, 'held'::text, 'quarantined'::text]));
+
+CREATE INDEX memory_gist ON public.memory USING btree (space_id, gist) WHERE (status = ANY (ARRAY['active'::text, 'held'::text, 'quarantined'::text]));
+
+CREATE INDEX memory_link_to ON public.memory_link USING btree (space_id, to_id, relation);
+
+CREATE UNIQUE INDEX memory_once ON public.memory USING btree (space_id, agent_id, kind, fold, event_day) NULLS NOT DISTINCT WHERE (status = ANY (ARRAY['active'::text, 'held'::text, 'quarantined'::text]));
+
+CREATE INDEX memory_order ON public.memory USING btree (space_id, agent_id, seq);
+
+CREATE INDEX memory_session ON public.memory USING btree (space_id, session_id);
+
+CREATE INDEX memory_sighting_cause ON public.memory_sighting USING btree (space_id, memory_id, agent_id, day, origin) WHERE counted;
+
+CREATE INDEX memory_sighting_memory ON public.memory_sighting USING btree (space_id, memory_id, at);
+
+CREATE INDEX memory_sighting_session ON public.memory_sighting USING btree (space_id, session_id);
+
+CREATE INDEX memory_sighting_source ON public.memory_sighting USING btree (space_id, source);
+
+CREATE INDEX memory_slot ON public.memory USING btree (space_id, subject_key, attribute_key) WHERE (status = ANY (ARRAY['active'::text, 'held'::text, 'quarantined'::text]));
+
+CREATE INDEX memory_source ON public.memory USING btree (space_id, source);
+
+CREATE INDEX memory_successor ON public.memory USING btree (space_id, superseded_by) WHERE (superseded_by IS NOT NULL);
+
+CREATE INDEX memory_vector_model ON public.memory_vector USING btree (space_id, model, purpose);
+
+CREATE INDEX memory_waiting ON public.memory USING btree (space_id, status) WHERE (pending OR (status = ANY (ARRAY['held'::text, 'quarantined'::text])));
+
+CREATE INDEX memory_words ON public.memory USING gin (content_tsv);
+
+CREATE INDEX proxy_session_age ON public.proxy_session USING btree (at);
+
+CREATE INDEX proxy_session_head ON public.proxy_session USING btree (space_id, caller, head, at);
+
+CREATE INDEX refusal_at ON public.refusal USING btree (space_id, at);
+
+CREATE INDEX request_log_age ON public.request_log USING btree (at);
+
+CREATE INDEX request_log_at ON public.request_log USING btree (space_id, at);
 
 CREATE UNIQUE INDEX resolution_queue_once ON public.resolution_queue USING btree (space_id, concept_id, dim_id, incoming_parent_id) WHERE ((status = 'pending'::text) AND (about = 'edge'::text));
 
@@ -787,6 +1298,9 @@ CREATE INDEX world_log_at ON public.world_log USING btree (space_id, at);
 ALTER TABLE ONLY public.alias
     ADD CONSTRAINT alias_space_id_concept_id_fkey FOREIGN KEY (space_id, concept_id) REFERENCES public.soas(space_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.console_session
+    ADD CONSTRAINT console_session_space_id_key_id_fkey FOREIGN KEY (space_id, key_id) REFERENCES public.api_key(space_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.cost
     ADD CONSTRAINT cost_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
@@ -802,11 +1316,50 @@ ALTER TABLE ONLY public.cue_waiting
 ALTER TABLE ONLY public.event_delivery
     ADD CONSTRAINT event_delivery_space_id_event_id_fkey FOREIGN KEY (space_id, event_id) REFERENCES public.event(space_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.exchange_message
+    ADD CONSTRAINT exchange_message_space_id_exchange_id_fkey FOREIGN KEY (space_id, exchange_id) REFERENCES public.exchange(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.exchange
+    ADD CONSTRAINT exchange_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.held_session
     ADD CONSTRAINT held_session_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.injection
+    ADD CONSTRAINT injection_space_id_caller_session_id_fkey FOREIGN KEY (space_id, caller, session_id) REFERENCES public.proxy_session(space_id, caller, session_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.learn_key
+    ADD CONSTRAINT learn_key_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.memory_change
+    ADD CONSTRAINT memory_change_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.memory_link
+    ADD CONSTRAINT memory_link_space_id_from_id_fkey FOREIGN KEY (space_id, from_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.memory_sighting
+    ADD CONSTRAINT memory_sighting_space_id_memory_id_fkey FOREIGN KEY (space_id, memory_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.memory
+    ADD CONSTRAINT memory_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.memory
+    ADD CONSTRAINT memory_space_id_superseded_by_fkey FOREIGN KEY (space_id, superseded_by) REFERENCES public.memory(space_id, id);
+
+ALTER TABLE ONLY public.memory_vector
+    ADD CONSTRAINT memory_vector_space_id_memory_id_fkey FOREIGN KEY (space_id, memory_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.models
     ADD CONSTRAINT models_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.proxy_session
+    ADD CONSTRAINT proxy_session_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.refusal
+    ADD CONSTRAINT refusal_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.request_log
+    ADD CONSTRAINT request_log_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.resolution_queue
     ADD CONSTRAINT resolution_queue_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
