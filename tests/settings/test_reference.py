@@ -20,10 +20,8 @@ ROOMS_TO_COME = {
 and with it every key of its table must be in the tree."""
 
 KEYS_TO_COME = {
-    "auth.login_link_minutes", "auth.session_hours", "auth.writes_per_second",
-    "bench.bootstrap", "bench.data", "bench.peer_timeout_s",
-    "proxy.capture", "proxy.capture_thinking", "proxy.log_text", "proxy.memory_deadline_ms",
-    "proxy.request_log_days", "proxy.spool_max_mb",
+    "auth.writes_per_second",
+    "proxy.memory_deadline_ms",
     "rerank.timeout_ms",
     "store.row_security",
 }  # fmt: skip

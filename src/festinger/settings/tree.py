@@ -12,7 +12,16 @@ from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
 from croniter import croniter
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
 CRON_FIELDS = 5
 _CHANCE = re.compile(r"(?:^|[\s,])[rh]", re.IGNORECASE)
@@ -187,6 +196,8 @@ class ServerSettings(Section):
 
 class AuthSettings(Section):
     loopback: Literal["open", "strict"] = key("open", "Whether callers on this machine need a key too.")
+    session_hours: int = key(12, "Hours after which an unused session of the console ends.", ge=1, le=24 * 30)
+    login_link_minutes: int = key(10, "Minutes for which a one-time link opens the console.", ge=1, le=24 * 60)
 
 
 class UpstreamSettings(Section):
@@ -290,6 +301,14 @@ SIDE_PATTERNS = (
 """How common front ends begin what they ask beside the conversation."""
 
 
+def _on_or_off(given: Any) -> Any:
+    """YAML reads the bare words as yes and no."""
+    return ("on" if given else "off") if isinstance(given, bool) else given
+
+
+OnOff = Annotated[Literal["on", "off"], BeforeValidator(_on_or_off)]
+
+
 class ProxySettings(Section):
     upstream: HttpUrl = key("http://127.0.0.1:11434", "Where requests are forwarded to.", allowed=URL_WORDS)
     upstreams: UpstreamSettings = key(UpstreamSettings(), "Upstreams by protocol.")
@@ -318,6 +337,11 @@ class ProxySettings(Section):
     )
     session_idle: int = key(3600, "Seconds after which a quiet session leaves memory.", ge=60, le=604_800)
     sessions_max: int = key(10_000, "Sessions kept in memory.", ge=1, le=1_000_000)
+    capture: OnOff = key("on", "Whether what passes through is kept and learnt from.")
+    capture_thinking: bool = key(False, "Whether what a model thought is kept too.")
+    spool_max_mb: int = key(256, "Largest spool of what waits for the store.", ge=1, le=1_048_576)
+    log_text: bool = key(False, "Whether the log of requests holds their words.")
+    request_log_days: int = key(7, "How long the log of requests is kept.", ge=1, le=3650)
     headers: bool = key(True, "Whether answers carry `X-Festinger-…` headers.")
     allow_management: bool = key(False, "Whether callers beyond this machine may pull and delete models.")
     loop: LoopSettings = key(LoopSettings(), "Loops of an agent and of a reply.")
@@ -392,7 +416,10 @@ class WorldSettings(Section):
 
 
 class BenchSettings(Section):
+    data: str = key("", "Folder in which data sets for measuring lie.")
     repeat: int = key(3, "Runs of a timing suite.", ge=1, le=100)
+    bootstrap: int = key(2000, "Draws behind the interval of a number.", ge=0, le=1_000_000)
+    peer_timeout_s: int = key(600, "Longest that a peer may take to be up.", ge=1, le=86_400)
 
 
 class Settings(Section):

@@ -232,6 +232,46 @@ returning id;
 update api_key set last_used_at = %(at)s
 where space_id = %(space)s and id = %(id)s and (last_used_at is null or last_used_at < %(before)s);
 
+-- name: make_link
+-- Keeps a one-time link by its hash.
+insert into console_session (space_id, id, name, role, link_hash, link_until, made_at)
+values (%(space)s, %(id)s, %(name)s, %(role)s, %(hash)s, %(until)s, %(at)s);
+
+-- name: open_link
+-- Makes a link a session, once; which space it belongs to is not known before.
+update console_session set hash = %(hash)s, opened_at = %(at)s, seen_at = %(at)s
+where link_hash = %(link)s and opened_at is null and ended_at is null and link_until >= %(at)s
+returning space_id as space, id, name, role, seen_at;
+
+-- name: open_session
+-- Begins a session of somebody who showed a key.
+insert into console_session (space_id, id, name, role, key_id, hash, made_at, opened_at, seen_at)
+values (%(space)s, %(id)s, %(name)s, %(role)s, %(key)s, %(hash)s, %(at)s, %(at)s, %(at)s);
+
+-- name: find_session
+-- The live session with this hash. Which space it belongs to is what the caller wants to know, so it is not asked.
+select s.space_id as space, s.id, s.name, s.role, s.seen_at, s.hash
+from console_session s
+left join api_key k on k.space_id = s.space_id and k.id = s.key_id
+where s.hash = %(hash)s and s.ended_at is null and s.seen_at >= %(since)s and k.revoked_at is null
+limit 1;
+
+-- name: see_session
+-- Remembers that a session is used, so that it does not end by itself.
+update console_session set seen_at = %(at)s where space_id = %(space)s and id = %(id)s;
+
+-- name: end_session
+-- Ends a session.
+update console_session set ended_at = %(at)s where space_id = %(space)s and id = %(id)s and ended_at is null;
+
+-- name: has_sessions
+-- Whether anybody ever logged in.
+select exists (select from console_session where opened_at is not null) as found;
+
+-- name: erase_console_sessions
+-- Takes the sessions of a space away.
+delete from console_session where space_id = %(space)s;
+
 -- name: lock_unfinished_runs
 -- Runs of a machine that have not said how they ended; one process at a time judges them.
 select id, door, version, host, pid, started_at, stopped_at, clean from run
@@ -521,3 +561,124 @@ select current_setting('server_version') as postgres,
        (select count(*) from schema_migration) as migrations,
        (select max(name) from schema_migration) as schema,
        now() as now;
+
+-- name: known_sessions
+-- Which of these sessions have an exchange already.
+select distinct session_id from exchange
+where space_id = %(space)s and session_id = any(%(sessions)s::text[]);
+
+-- name: write_exchanges
+-- Writes exchanges that are not there yet; the ids of those that were written.
+insert into exchange (space_id, id, session_id, agent_id, request_id, at, reply_id, tool_calls, thinking, ended,
+                      model, tokens_read, tokens_written, recollection_id)
+select %(space)s, each.*
+from unnest(%(ids)s::uuid[], %(sessions)s::text[], %(agents)s::text[], %(requests)s::text[],
+            %(times)s::timestamptz[], %(replies)s::uuid[], %(calls)s::jsonb[], %(thoughts)s::text[],
+            %(ends)s::text[], %(models)s::text[], %(read)s::bigint[], %(written)s::bigint[],
+            %(recollections)s::uuid[]) as each
+on conflict (space_id, id) do nothing
+returning id;
+
+-- name: write_messages
+-- Writes what was said and is not there yet; the ids of those that were written.
+insert into exchange_message (space_id, id, exchange_id, session_id, seq, role, origin, text, at)
+select %(space)s, each.*
+from unnest(%(ids)s::uuid[], %(exchanges)s::uuid[], %(sessions)s::text[], %(places)s::integer[],
+            %(roles)s::text[], %(origins)s::text[], %(texts)s::text[], %(times)s::timestamptz[]) as each
+on conflict (space_id, id) do nothing
+returning id;
+
+-- name: read_messages
+-- What was said, by id.
+select id, exchange_id, session_id, seq, role, origin, text, at from exchange_message
+where space_id = %(space)s and id = any(%(ids)s::uuid[]);
+
+-- name: session_messages
+-- What was said in a session, the oldest first.
+select message.id, message.exchange_id, message.session_id, message.seq, message.role, message.origin,
+       message.text, message.at
+from exchange_message as message
+join exchange on exchange.space_id = message.space_id and exchange.id = message.exchange_id
+where message.space_id = %(space)s and exchange.space_id = %(space)s and exchange.session_id = %(session)s
+order by message.at, message.exchange_id, message.seq;
+
+-- name: keep_sessions
+-- Keeps how sessions are known again. What came later stands, whoever writes first.
+insert into proxy_session as kept (space_id, caller, session_id, head, links, recent, parent_id, at)
+select %(space)s, each.*
+from unnest(%(callers)s::text[], %(sessions)s::text[], %(heads)s::bytea[], %(links)s::bytea[],
+            %(recent)s::bytea[], %(parents)s::text[], %(times)s::timestamptz[]) as each
+on conflict (space_id, caller, session_id) do update
+set head = excluded.head, links = excluded.links, recent = excluded.recent, at = excluded.at
+where kept.at <= excluded.at;
+
+-- name: keep_injections
+-- Keeps the notes that were put into sessions. Of two blocks for one place the first stands.
+insert into injection (space_id, caller, session_id, anchor, id, block, notes, at)
+select %(space)s, each.*
+from unnest(%(callers)s::text[], %(sessions)s::text[], %(anchors)s::bytea[], %(ids)s::uuid[],
+            %(blocks)s::text[], %(notes)s::jsonb[], %(times)s::timestamptz[]) as each
+on conflict (space_id, caller, session_id, anchor) do nothing;
+
+-- name: find_sessions
+-- The sessions of a caller that have this name, or that begin with this hash and are not older; the newest first.
+select session_id, head, links, recent, parent_id, at from proxy_session
+where space_id = %(space)s and caller = %(caller)s
+  and (session_id = %(session)s or (%(session)s::text is null and head = %(head)s and at > %(since)s))
+order by at desc
+limit %(limit)s;
+
+-- name: find_injections
+-- The notes of these sessions, the oldest first.
+select session_id, anchor, id, block, notes from injection
+where space_id = %(space)s and caller = %(caller)s and session_id = any(%(sessions)s::text[])
+order by at, anchor;
+
+-- name: prune_sessions
+-- Forgets one batch of sessions that were quiet for long, with the notes that stood in them.
+with old as (
+    select space_id, caller, session_id from proxy_session where at < %(before)s order by at limit %(limit)s
+)
+delete from proxy_session as gone using old
+where gone.space_id = old.space_id and gone.caller = old.caller and gone.session_id = old.session_id;
+
+-- name: log_requests
+-- Writes what happened to requests. Of an id that was used again the latest request stands.
+insert into request_log (space_id, id, at, agent_id, session_id, route, model, status, memory, reason, ended,
+                         before_ms, after_ms, details)
+select %(space)s, each.*
+from unnest(%(ids)s::text[], %(times)s::timestamptz[], %(agents)s::text[], %(sessions)s::text[],
+            %(routes)s::text[], %(models)s::text[], %(statuses)s::integer[], %(memories)s::text[],
+            %(reasons)s::text[], %(ends)s::text[], %(before)s::float8[], %(after)s::float8[],
+            %(details)s::jsonb[]) as each
+on conflict (space_id, id) do update
+set at = excluded.at, agent_id = excluded.agent_id, session_id = excluded.session_id, route = excluded.route,
+    model = excluded.model, status = excluded.status, memory = excluded.memory, reason = excluded.reason,
+    ended = excluded.ended, before_ms = excluded.before_ms, after_ms = excluded.after_ms,
+    details = excluded.details;
+
+-- name: find_request
+-- What happened to a request.
+select id, at, agent_id, session_id, route, model, status, memory, reason, ended, before_ms, after_ms, details
+from request_log where space_id = %(space)s and id = %(id)s;
+
+-- name: list_requests
+-- What happened to the requests of a space, or of one session, the newest first.
+select id, at, agent_id, session_id, route, model, status, memory, reason, ended, before_ms, after_ms, details
+from request_log
+where space_id = %(space)s
+  and (%(session)s::text is null or session_id = %(session)s)
+  and (%(before)s::timestamptz is null or at < %(before)s)
+order by at desc, id
+limit %(limit)s;
+
+-- name: count_requests
+-- How many requests of all spaces memory served in which way since a moment.
+select memory, count(*) as requests from request_log where at > %(since)s group by memory order by memory;
+
+-- name: prune_requests
+-- Removes one batch of the log of requests.
+with old as (
+    select space_id, id from request_log where at < %(before)s order by at limit %(limit)s
+)
+delete from request_log as gone using old where gone.space_id = old.space_id and gone.id = old.id;
