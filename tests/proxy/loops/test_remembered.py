@@ -31,7 +31,7 @@ class Session:
         found = Arrival(length=len(history), **arrival)  # type: ignore[arg-type]
         here = steps_of(history, self.keys)
         who = person_key(history)
-        done: list[Item] = continued(self.kept, here, person=who)
+        done: list[Item] = continued(self.kept, here, person=who, length=len(history))
         if is_counted(found, self.kept):
             self.kept = remember(done, person=who, in_history=len(here), length=len(history))
         else:

@@ -2,7 +2,8 @@
 
 Of the repeated rounds the first and the latest stay. A message goes only with its whole round: a call with all of
 its results and what the framework said in between, so roles go on alternating and no result loses its call. What
-a person or the system said always stays. The same history is always pruned in the same way.
+a person or the system said always stays. The same history is always pruned in the same way, and a loop that goes on
+after it was pruned only grows at its end, so that the prefix moves once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,8 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from festinger.proxy.loops.message import Message, Role
-from festinger.proxy.loops.steps import Item
-from festinger.proxy.loops.turns import Repeat
+from festinger.proxy.loops.steps import Answer, Item
+from festinger.proxy.loops.turns import Repeat, patience
+from festinger.settings.tree import LoopSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,12 +26,23 @@ class Pruning:
     line: str
 
 
+def pruned_at(repeat: Repeat, settings: LoopSettings) -> int:
+    """The number of repeats at which a loop of this kind is pruned first."""
+    level = settings.ladder.index("prune") if "prune" in settings.ladder else len(settings.thresholds) - 1
+    return settings.thresholds[level] * patience(repeat.block, settings)
+
+
 def pruning(
-    history: Sequence[Message], items: Sequence[Item], repeat: Repeat, *, keep: int
+    history: Sequence[Message], items: Sequence[Item], repeat: Repeat, *, keep: int, until: int | None = None
 ) -> Pruning | None:
-    """How to shorten this history, whose own steps are `items`; `None` where nothing can go."""
+    """How to shorten this history, whose own steps are `items`; `None` where nothing can go.
+
+    `until` is the number of repeats at which the loop was pruned first: what came after those stays.
+    """
     rounds = _rounds(items, repeat)
-    gone = rounds[1 : len(rounds) - (keep - 1)]
+    hidden = max(0, repeat.count - len(rounds))
+    counted = len(rounds) if until is None else min(len(rounds), until - hidden)
+    gone = rounds[1 : max(1, counted - (keep - 1))]
     # Up to where the next round begins, so that a framework's words about a step go with it.
     ends = [following[0].first for following in rounds[2 : 2 + len(gone)]]
     places = [at for one, end in zip(gone, ends, strict=True) for at in range(one[0].first, end)]
@@ -40,11 +53,19 @@ def pruning(
 
 
 def _rounds(items: Sequence[Item], repeat: Repeat) -> list[Sequence[Item]]:
-    """The repeated rounds that this history holds, oldest first."""
+    """The repeated rounds that this history holds, oldest first, counted from where the loop began."""
     size = len(repeat.block)
     count = min(repeat.count, len(items) // size)
     start = len(items) - count * size
-    return [items[at : at + size] for at in range(start, len(items), size)]
+    while start and start + size <= len(items) and _is_same(items[start - 1], items[start - 1 + size]):
+        start -= 1
+    return [items[at : at + size] for at in range(start, start + count * size, size)]
+
+
+def _is_same(one: Item, other: Item) -> bool:
+    if isinstance(one, Answer) or isinstance(other, Answer):
+        return isinstance(one, Answer) and isinstance(other, Answer) and one.key.exact == other.key.exact
+    return one.whole == other.whole
 
 
 def _is_apart(rounds: Sequence[Sequence[Item]]) -> bool:

@@ -60,15 +60,29 @@ def person_key(history: Sequence[Message]) -> bytes:
     return b"" if at is None else digest(history[at].text)
 
 
-def continued(remembered: Remembered, items: Sequence[Item], *, person: bytes) -> list[Item]:
-    """The steps of the task so far: those of this history, after what is remembered where it was shortened."""
-    overlap = _overlap(remembered.steps, items)
+def is_new_task(remembered: Remembered, items: Sequence[Item], *, person: bytes, length: int) -> bool:
+    """Whether a person has spoken since, be it in the same words as before."""
+    if length > remembered.length and len(items) < remembered.count:
+        return True
     # A summary may stand where the person's words stood. It is the same task if steps that are known follow it.
-    if not remembered.steps or (person and person != remembered.person and not overlap):
+    return bool(person) and person != remembered.person and not _overlap(remembered.steps, items)
+
+
+def continued(remembered: Remembered, items: Sequence[Item], *, person: bytes, length: int) -> list[Item]:
+    """The steps of the task so far: those of this history, after what is remembered where it was shortened."""
+    if not remembered.steps or is_new_task(remembered, items, person=person, length=length):
         return list(items)
+    overlap = _overlap(remembered.steps, items)
     if len(items) > remembered.count:
         return [*remembered.hidden, *items]
     return [*remembered.steps, *items[overlap:]]
+
+
+def known(remembered: Remembered, items: Sequence[Item]) -> list[Item]:
+    """The steps of a request that shows nothing new: all that is remembered, if these are the latest of it."""
+    tail = remembered.steps[len(remembered.steps) - len(items) :] if items else ()
+    is_resent = bool(tail) and [_key(item) for item in tail] == [_key(item) for item in items]
+    return [*remembered.steps] if is_resent else list(items)
 
 
 def _overlap(kept: Sequence[Item], items: Sequence[Item]) -> int:

@@ -67,7 +67,7 @@ def worst(items: Sequence[Item], settings: LoopSettings, *, noticed: bool = Fals
 def is_polling(items: Sequence[Item], settings: LoopSettings) -> bool:
     """Whether one call has gone on for long with changing results: worth telling, nothing more."""
     return any(
-        repeat.rule is TurnRule.POLLING and repeat.count >= POLLING * _patience(repeat.block, settings)
+        repeat.rule is TurnRule.POLLING and repeat.count >= POLLING * patience(repeat.block, settings)
         for repeat in repeats(items, settings)
     )
 
@@ -130,11 +130,12 @@ def _run(items: Sequence[Any], holds: Callable[[Any], bool]) -> int:
 def _level(rule: TurnRule, count: int, block: Sequence[Item], settings: LoopSettings) -> int:
     if rule is TurnRule.POLLING:
         return 0
-    patience = _patience(block, settings)
-    return sum(count >= bar * patience for bar in settings.thresholds)
+    borne = patience(block, settings)
+    return sum(count >= bar * borne for bar in settings.thresholds)
 
 
-def _patience(block: Sequence[Item], settings: LoopSettings) -> int:
+def patience(block: Sequence[Item], settings: LoopSettings) -> int:
+    """How many times as often this may repeat as anything else."""
     tools = [item.tool.lower() for item in block if isinstance(item, Step)]
     waits = tools and all(
         any(fnmatchcase(tool, pattern) for pattern in settings.poll_tools) for tool in tools

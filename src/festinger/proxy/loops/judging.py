@@ -1,0 +1,158 @@
+"""What does the next request of a session say about its loops?
+
+The history is read into steps, joined to what the session remembers, and judged; the breaker says whether the
+request may pass. A request that shows nothing new, a retry or a resent one, is judged by what is known already and
+changes nothing. All of it is a function of the request and of the session's `Loop`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from festinger.proxy.loops.breaker import CLOSED, Breaker, Passage, passage
+from festinger.proxy.loops.message import Message
+from festinger.proxy.loops.remembered import (
+    NOTHING,
+    Arrival,
+    Remembered,
+    continued,
+    is_counted,
+    is_new_task,
+    known,
+    person_key,
+    remember,
+)
+from festinger.proxy.loops.steps import Item, Keys, steps_of
+from festinger.proxy.loops.turns import Repeat, TurnRule, is_polling, repeats, worst
+from festinger.settings.tree import LoopSettings
+
+CUTS = 32
+"""Replies of a session that are remembered as cut."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """What is known of the loops of one session."""
+
+    remembered: Remembered = NOTHING
+    task: int = 0
+    """Rises whenever a person speaks."""
+    pardoned: int = 0
+    """Steps of this task, from its beginning, that somebody said not to count."""
+    standing: Repeat | None = None
+    """What repeats, if it has reached a level."""
+    polls: bool = False
+    breaker: Breaker = CLOSED
+    noticed: bool = False
+    """Whether the latest reply repeated itself while it streamed."""
+    limited: bool = False
+    """Whether the latest reply was cut."""
+    cuts: tuple[bytes, ...] = ()
+    """Replies that were cut, by the digests of their words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    loop: Loop
+    """The session's loop after the request."""
+    repeat: Repeat | None
+    passage: Passage
+    polling: Repeat | None = None
+    """A call that has begun to go on for long with other results each time."""
+
+    def rose_from(self, before: Loop) -> bool:
+        return _level(self.loop.standing) > _level(before.standing)
+
+    def recovered_from(self, before: Loop) -> Repeat | None:
+        return before.standing if self.loop.standing is None else None
+
+    def opened_from(self, before: Loop) -> Repeat | None:
+        is_new = before.breaker.opened is None and self.loop.breaker.opened is not None
+        return self.loop.breaker.cause if is_new else None
+
+    def closed_from(self, before: Loop) -> Repeat | None:
+        is_gone = before.breaker.opened is not None and self.loop.breaker.opened is None
+        return before.breaker.cause if is_gone else None
+
+
+def judged(
+    loop: Loop,
+    history: Sequence[Message],
+    arrival: Arrival,
+    *,
+    keys: Keys,
+    now: float,
+    settings: LoopSettings,
+) -> Judged:
+    """The request with this history, judged."""
+    items = steps_of(history, keys)
+    if is_counted(arrival, loop.remembered):
+        return _counted(loop, history, items, now=now, settings=settings)
+    return _shown_again(loop, items[loop.pardoned :], arrival, now=now, settings=settings)
+
+
+def _counted(
+    loop: Loop, history: Sequence[Message], items: Sequence[Item], *, now: float, settings: LoopSettings
+) -> Judged:
+    person, length = person_key(history), len(history)
+    before = loop.remembered
+    is_new = is_new_task(before, items[loop.pardoned :], person=person, length=length)
+    pardoned = 0 if is_new or len(items) < loop.pardoned else loop.pardoned
+    own = items[pardoned:]
+    steps = continued(before, own, person=person, length=length)
+    repeat = worst(steps, settings, noticed=loop.noticed)
+    polls = is_polling(steps, settings)
+    passed, breaker = passage(
+        loop.breaker, repeat, person=b"%d" % (loop.task + is_new), now=now, settings=settings
+    )
+    after = replace(
+        loop,
+        remembered=remember(steps, person=person, in_history=len(own), length=length),
+        task=loop.task + is_new,
+        pardoned=pardoned,
+        standing=repeat,
+        polls=polls,
+        breaker=breaker,
+    )
+    polling = _polled(steps, settings) if polls and not loop.polls else None
+    return Judged(loop=after, repeat=repeat, passage=passed, polling=polling)
+
+
+def _shown_again(
+    loop: Loop, own: Sequence[Item], arrival: Arrival, *, now: float, settings: LoopSettings
+) -> Judged:
+    before = loop.remembered
+    same_length = arrival.length == before.length and not arrival.retry
+    steps = known(before, own) if same_length else list(before.steps)
+    repeat = worst(steps, settings, noticed=loop.noticed)
+    if loop.breaker.probing:
+        # The one request that was let through, sent once more.
+        return Judged(loop=loop, repeat=repeat, passage=Passage.PROBE)
+    passed, breaker = passage(loop.breaker, repeat, person=b"%d" % loop.task, now=now, settings=settings)
+    return Judged(loop=replace(loop, breaker=breaker), repeat=repeat, passage=passed)
+
+
+def _polled(steps: Sequence[Item], settings: LoopSettings) -> Repeat | None:
+    found = repeats(steps, settings)
+    return next((repeat for repeat in found if repeat.rule is TurnRule.POLLING), None)
+
+
+def _level(repeat: Repeat | None) -> int:
+    return repeat.level if repeat else 0
+
+
+def pardoned(loop: Loop) -> Loop:
+    """The loop after somebody closed its breaker: what was done so far does not count any more."""
+    before = loop.remembered
+    return replace(
+        loop,
+        remembered=replace(before, steps=(), count=0),
+        pardoned=loop.pardoned + before.count,
+        standing=None,
+        breaker=CLOSED,
+    )
+
+
+def after_reply(loop: Loop, *, noticed: bool, cut: bytes | None) -> Loop:
+    """The loop after a reply: whether it repeated itself, and the digest of its words if it was cut."""
+    cuts = loop.cuts if cut is None else (*(each for each in loop.cuts if each != cut), cut)[-CUTS:]
+    return replace(loop, noticed=noticed, limited=cut is not None, cuts=cuts)
