@@ -31,6 +31,18 @@ class Event:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """Something that happened and is not written yet."""
+
+    name: str
+    subject: str
+    payload: Mapping[str, Any]
+    agent: AgentId | None = None
+    session: SessionId | None = None
+    trace: TraceId | None = None
+
+
 class DeliveryState(StrEnum):
     WAITING = "waiting"
     DELIVERED = "delivered"

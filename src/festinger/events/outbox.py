@@ -8,7 +8,7 @@ for each other and one must start again. Making the deliveries is durable work, 
 
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from festinger.clock import Clock
 from festinger.errors import FestingerError
 from festinger.events.catalogue import shape_of
-from festinger.events.event import Delivery, Event
+from festinger.events.event import Delivery, Event, Happening
 from festinger.events.shape import check_payload
 from festinger.ids import AgentId, EventId, NewId, SessionId, SpaceId, TraceId
 from festinger.seeing.metrics import EVENTS_WRITTEN
@@ -105,6 +105,52 @@ class Outbox:
             at=self.clock(),
         )
         return await self._write(transaction, event)
+
+    async def emit_all(
+        self, transaction: Transaction, happenings: Sequence[Happening], *, space: SpaceId
+    ) -> None:
+        """As `emit`, for much at once, in its order: two round trips however much it is."""
+        if not happenings:
+            return
+        for happening in happenings:
+            check_payload(happening.name, shape_of(happening.name), happening.payload)
+        await self.hold(transaction, [each.subject for each in happenings], space=space)
+        ids = [EventId(self._new_id()) for _ in happenings]
+        asked = [
+            (subscription, happening, event)
+            for happening, event in zip(happenings, ids, strict=True)
+            for subscription in self.subscribers(happening.name).values()
+        ]
+        await transaction.one(
+            Q["write_events"],
+            space=space,
+            ids=ids,
+            names=[each.name for each in happenings],
+            versions=[shape_of(each.name).version for each in happenings],
+            subjects=[each.subject for each in happenings],
+            agents=[each.agent for each in happenings],
+            sessions=[each.session for each in happenings],
+            traces=[each.trace for each in happenings],
+            payloads=[json.dumps(each.payload) for each in happenings],
+            deliveries=[event for _, _, event in asked],
+            subscribers=[subscription.subscriber for subscription, _, _ in asked],
+            at=self.clock(),
+        )
+        for subscription, happening, event in asked:
+            delivery = Delivery(
+                space=space,
+                event=event,
+                subscriber=subscription.subscriber,
+                subject=happening.subject,
+                queue=subscription.queue,
+            )
+            await self._deliver(transaction, delivery)
+        for happening in happenings:
+            EVENTS_WRITTEN.labels(happening.name).inc()
+
+    async def hold(self, transaction: Transaction, subjects: Sequence[str], *, space: SpaceId) -> None:
+        """Let nobody else write about these until the transaction ends."""
+        await transaction.all(Q["lock_subjects"], space=space, subjects=list(subjects))
 
     async def emit_unless_told(
         self,

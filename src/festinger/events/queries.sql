@@ -26,6 +26,36 @@ with entered as materialized (
 )
 select seq, pg_notify('festinger_event', space_id) from written;
 
+-- name: lock_subjects
+-- As `lock_subject`, for many: in one order everywhere, or two writers would wait for each other.
+select pg_advisory_xact_lock(hashtextextended('event ' || %(space)s::text || '/' || subject, 0))
+from (select distinct subject from unnest(%(subjects)s::text[]) as subject order by subject) as sorted;
+
+-- name: write_events
+-- As `write_event`, for many of one space, in their order. `deliveries` names the event of each subscriber.
+with entered as materialized (
+    select pg_advisory_xact_lock_shared(
+        7021, ((case when is_called then last_value else 0 end) %% 2147483648)::integer)
+    from event_seq
+), written as (
+    insert into event (space_id, id, name, version, subject, agent_id, session_id, trace_id, payload, at)
+    select %(space)s, each.id, each.name, each.version, each.subject, each.agent, each.session, each.trace,
+           each.payload, %(at)s
+    from entered,
+         unnest(%(ids)s::uuid[], %(names)s::text[], %(versions)s::smallint[], %(subjects)s::text[],
+                %(agents)s::text[], %(sessions)s::text[], %(traces)s::text[], %(payloads)s::jsonb[])
+         with ordinality as each (id, name, version, subject, agent, session, trace, payload, place)
+    order by each.place
+    returning space_id, id, at
+), asked as (
+    insert into event_delivery (space_id, event_id, subscriber, state, at, state_at)
+    select written.space_id, written.id, asked.subscriber, 'waiting', written.at, written.at
+    from written
+    join unnest(%(deliveries)s::uuid[], %(subscribers)s::text[]) as asked (event, subscriber)
+      on asked.event = written.id
+)
+select count(*), pg_notify('festinger_event', %(space)s) from written;
+
 -- name: claim_delivery
 -- Marks a delivery as made, in the transaction of the subscriber's own rows. A second delivery waits for the
 -- first here, and then finds nothing to do.

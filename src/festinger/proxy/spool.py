@@ -1,0 +1,220 @@
+"""Where does what was captured wait while the store is away?
+
+In files of this process alone, one record a line with its checksum, private to their owner. They are read in the
+order in which they were written; what was read is thrown away once it is kept elsewhere, so that a record may come
+twice after a crash but is never lost. Files that a dead process left behind are taken over. A line that cannot be
+read is set aside. What a record means is its writer's matter.
+"""
+
+import fcntl
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from zlib import crc32
+
+from festinger.store.home import make_folder, open_private
+
+ENDING = ".spool"
+BAD = "spool.bad"
+READ_BYTES = 2**20
+HEAD_BYTES = 9
+"""Eight hexadecimal digits of the checksum, and a blank."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A line that holds no record."""
+
+    line: bytes
+    reason: str
+    number: int = 0
+    file: str = ""
+
+
+def line_of(record: bytes) -> bytes:
+    """A record, which holds no line break, as a line."""
+    return b"%08x %b\n" % (crc32(record), record)
+
+
+def record_in(line: bytes) -> bytes | Refused:
+    """The record of a line, without its break."""
+    record = line[HEAD_BYTES:]
+    if len(line) < HEAD_BYTES or line[:HEAD_BYTES] != b"%08x " % crc32(record):
+        return Refused(line=line, reason="garbled")
+    return record
+
+
+def records_in(data: bytes) -> tuple[list[bytes | Refused], int]:
+    """The records of whole lines, and how many bytes those were. What has no break yet is left."""
+    whole = data.rfind(b"\n") + 1
+    lines = data[:whole].split(b"\n")[:-1]
+    return [record_in(line) for line in lines], whole
+
+
+class _File:
+    """One file, held by this process."""
+
+    def __init__(self, path: Path, handle: int) -> None:
+        self.path = path
+        self.handle = handle
+        self.size = os.fstat(handle).st_size
+        self.read = 0
+        self.lines = 0
+
+    @property
+    def waiting(self) -> int:
+        return self.size - self.read
+
+    def append(self, lines: Iterable[bytes]) -> None:
+        data = b"".join(lines)
+        try:
+            written = 0
+            while written < len(data):
+                written += os.pwrite(self.handle, data[written:], self.size + written)
+            os.fdatasync(self.handle)
+        except OSError:
+            os.ftruncate(self.handle, self.size)  # half a line would spoil the next one
+            raise
+        self.size += len(data)
+
+    def next(self, most: int) -> tuple[list[bytes | Refused], int]:
+        """The next records, and how many bytes they take."""
+        data = b""
+        while not (found := records_in(data))[1]:
+            piece = os.pread(self.handle, READ_BYTES, self.read + len(data))
+            if not piece:
+                torn = Refused(line=data, reason="torn")
+                return ([self._numbered(torn, 0)] if data else []), len(data)
+            data += piece
+        records = found[0][:most]
+        size = sum(
+            HEAD_BYTES + len(record) + 1 if isinstance(record, bytes) else len(record.line) + 1
+            for record in records
+        )
+        return [
+            self._numbered(record, at) if isinstance(record, Refused) else record
+            for at, record in enumerate(records)
+        ], size
+
+    def _numbered(self, refused: Refused, at: int) -> Refused:
+        return Refused(
+            line=refused.line, reason=refused.reason, number=self.lines + at + 1, file=self.path.name
+        )
+
+    def throw_away(self, size: int, records: int) -> None:
+        self.read += size
+        self.lines += records
+        if not self.waiting:
+            os.ftruncate(self.handle, 0)
+            self.size = self.read = self.lines = 0
+
+    def close(self) -> None:
+        if not self.waiting:
+            self.path.unlink(missing_ok=True)
+        os.close(self.handle)
+
+
+class Spool:
+    """The waiting records of one process. Its deeds touch the disk: call them beside the loop, one at a time."""
+
+    def __init__(self, folder: Path, *, name: str) -> None:
+        self._folder = folder
+        self._own = folder / f"{name}{ENDING}"
+        self._files: deque[_File] = deque()
+        self._taken: tuple[_File, int, int] | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How much waits."""
+        return sum(file.waiting for file in self._files)
+
+    @property
+    def refused_bytes(self) -> int:
+        """How much was set aside."""
+        try:
+            return (self._folder / BAD).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def adopt(self) -> int:
+        """Take over the files that nobody holds any more; how many bytes wait in them."""
+        if not self._folder.is_dir():
+            return 0
+        held = {file.path for file in self._files}
+        found = [path for path in sorted(self._folder.glob(f"*{ENDING}")) if path not in held | {self._own}]
+        left = [file for file in map(_held, found) if file is not None]
+        for file in reversed(left):
+            self._files.appendleft(file)
+        return sum(file.waiting for file in left)
+
+    def append(self, records: Sequence[bytes], *, limit: int) -> int:
+        """Add records while all that waits is not more than `limit` bytes; how many were added."""
+        room, fitting = limit - self.waiting, []
+        for line in map(line_of, records):
+            room -= len(line)
+            if room < 0:
+                break
+            fitting.append(line)
+        if fitting:
+            self._last().append(fitting)
+        return len(fitting)
+
+    def next(self, most: int) -> list[bytes | Refused]:
+        """The records that waited longest; they wait until `done`."""
+        for file in self._files:
+            if file.waiting:
+                records, size = file.next(most)
+                self._taken = (file, size, len(records))
+                return records
+        return []
+
+    def done(self) -> None:
+        """What `next` gave is kept elsewhere."""
+        if self._taken is not None:
+            file, size, records = self._taken
+            file.throw_away(size, records)
+            self._taken = None
+
+    def set_aside(self, line: bytes) -> None:
+        """Keep what could not be taken, for a person to look at."""
+        make_folder(self._folder)
+        handle = open_private(self._folder / BAD, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            os.write(handle, line.rstrip(b"\n") + b"\n")
+        finally:
+            os.close(handle)
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+        self._files.clear()
+
+    def _last(self) -> _File:
+        if not self._files or self._files[-1].path != self._own:
+            make_folder(self._folder)
+            self._files.append(_File(self._own, _locked(self._own)))
+        return self._files[-1]
+
+
+def _locked(path: Path) -> int:
+    handle = open_private(path, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _held(path: Path) -> _File | None:
+    """A file that was left behind, now ours; none if it belongs to a living process or is gone."""
+    try:
+        return _File(path, _locked(path))
+    except OSError:
+        return None
+
+
+def records_of(found: Iterable[bytes | Refused]) -> Iterator[bytes]:
+    return (record for record in found if isinstance(record, bytes))

@@ -1,0 +1,162 @@
+"""What was said through the proxy, and on whose behalf?
+
+An exchange is a request and its answer; its messages are what was new in it, with who said each. Both have ids made
+of what they are, so that writing one twice writes it once. Events name these ids; whoever wants the words reads them
+here. What is learnt from them is the business of the rooms above.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.store")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """Something that somebody said."""
+
+    id: UUID
+    role: str
+    origin: Origin
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredExchange:
+    """A request and its answer, as it is kept."""
+
+    id: UUID
+    session: SessionId
+    agent: AgentId
+    request: str
+    at: datetime
+    said: tuple[Words, ...]
+    """What was new in the request, the oldest first."""
+    reply: Words | None
+    tool_calls: Sequence[Mapping[str, Any]]
+    thinking: str | None
+    ended: str
+    model: str
+    tokens_read: int | None
+    tokens_written: int | None
+    recollection: UUID | None
+
+    @property
+    def words(self) -> tuple[Words, ...]:
+        """Both sides."""
+        return (*self.said, self.reply) if self.reply else self.said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """Something that was said, with where it was."""
+
+    id: UUID
+    exchange: UUID
+    session: SessionId
+    role: str
+    origin: Origin
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The ids of what was new."""
+
+    exchanges: frozenset[UUID] = frozenset()
+    messages: frozenset[UUID] = frozenset()
+
+
+async def known_sessions(
+    transaction: Transaction, space: SpaceId, sessions: Collection[SessionId]
+) -> frozenset[str]:
+    """Those of these sessions in which something was exchanged already."""
+    rows = await transaction.all(Q["known_sessions"], space=space, sessions=sorted(set(sessions)))
+    return frozenset(row["session_id"] for row in rows)
+
+
+async def write_exchanges(
+    transaction: Transaction, space: SpaceId, exchanges: Sequence[StoredExchange]
+) -> Written:
+    """Write what is not there yet. Of an exchange that is there nothing is written again."""
+    by_id = {each.id: each for each in reversed(exchanges)}
+    # In one order everywhere, or two processes would wait for each other's rows.
+    rows = [by_id[key] for key in sorted(by_id)]
+    found = await transaction.all(
+        Q["write_exchanges"],
+        space=space,
+        ids=[each.id for each in rows],
+        sessions=[each.session for each in rows],
+        agents=[each.agent for each in rows],
+        requests=[each.request for each in rows],
+        times=[each.at for each in rows],
+        replies=[each.reply.id if each.reply else None for each in rows],
+        calls=[json.dumps(list(each.tool_calls)) for each in rows],
+        thoughts=[each.thinking for each in rows],
+        ends=[each.ended for each in rows],
+        models=[each.model for each in rows],
+        read=[each.tokens_read for each in rows],
+        written=[each.tokens_written for each in rows],
+        recollections=[each.recollection for each in rows],
+    )
+    new = frozenset(row["id"] for row in found)
+    return Written(exchanges=new, messages=await _write_words(transaction, space, rows, new=new))
+
+
+async def _write_words(
+    transaction: Transaction, space: SpaceId, rows: Sequence[StoredExchange], *, new: frozenset[UUID]
+) -> frozenset[UUID]:
+    said = {
+        words.id: (each, place, words)
+        for each in rows
+        if each.id in new
+        for place, words in enumerate(each.words)
+    }
+    ordered = [said[key] for key in sorted(said)]
+    if not ordered:
+        return frozenset()
+    found = await transaction.all(
+        Q["write_messages"],
+        space=space,
+        ids=[words.id for _, _, words in ordered],
+        exchanges=[each.id for each, _, _ in ordered],
+        sessions=[each.session for each, _, _ in ordered],
+        places=[place for _, place, _ in ordered],
+        roles=[words.role for _, _, words in ordered],
+        origins=[words.origin.value for _, _, words in ordered],
+        texts=[words.text for _, _, words in ordered],
+        times=[each.at for each, _, _ in ordered],
+    )
+    return frozenset(row["id"] for row in found)
+
+
+async def messages(where: Store | Transaction, space: SpaceId, ids: Collection[UUID]) -> dict[UUID, Message]:
+    """What was said, by id; what was forgotten meanwhile is missing."""
+    rows = await where.all(Q["read_messages"], space=space, ids=sorted(ids))
+    return {row["id"]: _message(row) for row in rows}
+
+
+async def session_messages(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[Message]:
+    """What was said in a session, the oldest first."""
+    return [_message(row) for row in await where.all(Q["session_messages"], space=space, session=session)]
+
+
+def _message(row: Mapping[str, Any]) -> Message:
+    return Message(
+        id=row["id"],
+        exchange=row["exchange_id"],
+        session=row["session_id"],
+        role=row["role"],
+        origin=Origin(row["origin"]),
+        text=row["text"],
+        at=row["at"],
+    )
