@@ -45,7 +45,23 @@ MATRIX: dict[str, dict[str, tuple[int, ...]]] = {
 ROWS: dict[tuple[str, str], str] = {
     ("GET", "/admin"): "here",
     ("GET", "/admin.json"): "here",
-    ("GET", "/admin/static/{name}"): "here",
+    ("GET", "/admin/static/{name}"): "probe",
+    ("GET", "/admin/login"): "probe",
+    ("POST", "/admin/login"): "probe",
+    ("POST", "/admin/logout"): "probe",
+    ("GET", "/admin/conflicts"): "read",
+    ("GET", "/admin/conflicts.json"): "read",
+    ("GET", "/admin/conflicts/{id}"): "read",
+    ("POST", "/admin/conflicts/{id}/decide"): "review",
+    ("POST", "/admin/conflicts/{id}/undo"): "review",
+    ("POST", "/admin/resolve"): "write",
+    ("GET", "/admin/world"): "read",
+    ("GET", "/admin/world.json"): "read",
+    ("POST", "/admin/world/iknowthat"): "write",
+    ("POST", "/admin/world/quarantine/{id}/admit"): "review",
+    ("POST", "/admin/world/quarantine/{id}/reject"): "review",
+    ("GET", "/admin/loops"): "read",
+    ("GET", "/admin/loops.json"): "read",
     ("GET", "/admin/healthz"): "probe",
     ("GET", "/admin/readyz"): "probe",
     ("GET", "/admin/metrics"): "here",
@@ -94,6 +110,12 @@ ROWS: dict[tuple[str, str], str] = {
     ("GET", "/admin/api/resolve/runs/{id}"): "read",
     ("POST", "/admin/api/reload"): "write",
     ("GET", "/admin/api/concepts/{token}"): "read",
+    ("GET", "/admin/api/graph"): "read",
+    ("GET", "/admin/api/wanted"): "read",
+    ("GET", "/admin/api/loops"): "read",
+    ("GET", "/admin/api/quarantine"): "read",
+    ("POST", "/admin/api/quarantine/{id}/admit"): "review",
+    ("POST", "/admin/api/quarantine/{id}/reject"): "review",
 }
 
 EXAMPLES = {
@@ -266,7 +288,7 @@ def test_a_space_that_the_door_has_read_counts_unless_the_query_names_another():
 
     def call(query: bytes) -> Call:
         scope = {"type": "http", "query_string": query, "headers": [], "state": {"festinger.visit": visit}}
-        return Call(request=Request(scope), keeper=keeper, admission=SimpleNamespace(key=None))  # type: ignore[arg-type]
+        return Call(request=Request(scope), keeper=keeper, admission=SimpleNamespace(key=None, session=None))  # type: ignore[arg-type]
 
     assert call(b"").space == "team"
     assert call(b"space=main").space == "main"

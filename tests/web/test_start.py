@@ -58,6 +58,10 @@ def data(text: str) -> dict[str, object]:
         "upstream": text,
         "steps": [{"say": text, "command": text}],
         "clients": [{"name": text, "setting": text}],
+        "world": {"pending": text, "last_run": None},
+        "may_write": True,
+        "form_token": text,
+        "suffix": text,
         "parts": [fail("store.server", text, text).as_json() | {"name": text, "severity": text}],
     }
 

@@ -19,6 +19,7 @@ from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.seeing.checks import Check
 from festinger.settings.live import LiveSettings
 from festinger.store.keys import ApiKey
+from festinger.store.sessions import Session
 
 log = structlog.get_logger(room="app")
 
@@ -80,6 +81,10 @@ class Keeper:
     async def find_key(self, secret: str) -> ApiKey | None:
         """The live key that has this secret; nobody is known while the store was never there."""
         return await self.need().keyring.find(secret)
+
+    async def find_session(self, cookie: str) -> Session | None:
+        """The live session of a cookie; nobody is logged in while the store is not there."""
+        return await self.need().logins.find(cookie)
 
     def known_space(self, name: str) -> SpaceId | None:
         """The space that is called so. Without a store only the default one is known."""

@@ -20,6 +20,7 @@ from festinger.app.home import home_of, master_key_of
 from festinger.app.housekeeping import register_housekeeping
 from festinger.app.keyring import Keyring
 from festinger.app.life import END_SECONDS, begin_life, end_life
+from festinger.app.logins import Logins
 from festinger.app.providers import open_providers
 from festinger.app.tools import Tools
 from festinger.app.world import WorldRoom, build_world, keep_world, register_world
@@ -88,6 +89,7 @@ class App:
     directory: Directory
     switchboard: Switchboard
     world: WorldRoom = field(init=False)
+    logins: Logins = field(init=False)
     applied: tuple[str, ...] = ()
     """Migrations that this start brought."""
     background: Background = field(default_factory=Background)
@@ -158,6 +160,7 @@ async def open_app(
             applied=tuple(applied),
         )
         stack.push_async_callback(app.switchboard.close)
+        app.logins = Logins(app)
         app.world = build_world(app)
         register_housekeeping(app)
         register_world(app, app.world)

@@ -318,6 +318,9 @@ class ProxySettings(Section):
     injection_position: Literal["turn", "system_start", "system_end"] = key(
         "turn", "Where notes stand: in the newest user turn, or in the system text."
     )
+    memory_deadline_ms: int = key(
+        25, "Milliseconds that a request waits for memory before it goes on without.", ge=1, le=10_000
+    )
     recollection_max_tokens: int = key(1000, "Tokens of one block of notes at most.", ge=0, le=100_000)
     recollection_max_share: float = key(0.05, "Share of the context that one block may take.", ge=0, le=0.5)
     label: str = key(
@@ -415,6 +418,57 @@ class WorldSettings(Section):
         return sources
 
 
+TRUST_WORDS = "an origin and a number from 0 to 1 for each, such as `person 1.0, system 0.9, …`, falling in that order"
+TRUST_ORDER = ("person", "system", "model", "tool", "document")
+
+
+def _trusts(given: tuple[str, ...]) -> tuple[str, ...]:
+    read = [line.split() for line in given]
+    if [words[0] for words in read if len(words) == 2] != list(TRUST_ORDER) or len(read) != len(TRUST_ORDER):
+        raise ValueError(f"must be {TRUST_WORDS}")
+    numbers = [float(number) for _, number in read]
+    if any(not 0 <= number <= 1 for number in numbers) or any(low > high for high, low in pairwise(numbers)):
+        raise ValueError(f"must be {TRUST_WORDS}")
+    return given
+
+
+class MemorySettings(Section):
+    trust: Annotated[tuple[str, ...], AfterValidator(_trusts)] = key(
+        ("person 1.0", "system 0.9", "model 0.6", "tool 0.5", "document 0.4"),
+        "How far each origin is trusted; nobody may be trusted more than those before.",
+        per_space=True,
+        allowed=TRUST_WORDS,
+    )
+    candidates: int = key(20, "Nearest memories that a new one is held against.", per_space=True, ge=1, le=50)
+    subject_candidates: int = key(
+        10, "Memories of the same subject that a new one is held against.", per_space=True, ge=0, le=50
+    )
+    supersede_confidence: float = key(
+        0.8, "Confidence from which an update replaces what it updates.", per_space=True, ge=0.5, le=1
+    )
+    supersede_trust_margin: float = key(
+        0.15, "How much less trusted a statement may be than what it replaces.", per_space=True, ge=0, le=1
+    )
+    on_contradiction: Literal["queue", "newest_wins"] = key(
+        "queue", "Whether contradictions wait for a decision or the newest statement wins.", per_space=True
+    )
+    quarantine: bool = key(True, "Whether suspicious statements are locked away.", per_space=True)
+    burst_limit: int = key(
+        50, "New memories of one little trusted cause in ten minutes.", per_space=True, ge=1, le=1_000_000
+    )
+    untrusted_confidence_cap: float = key(
+        0.6, "Highest confidence that little trusted causes reach.", per_space=True, ge=0, le=1
+    )
+    echo_turns: int = key(
+        50, "Turns within which a repeat of what was brought to mind is an echo.", per_space=True, ge=0, le=10_000
+    )
+
+    @property
+    def trusts(self) -> dict[str, float]:
+        """The trust in each origin."""
+        return {origin: float(number) for origin, number in (line.split() for line in self.trust)}
+
+
 class BenchSettings(Section):
     data: str = key("", "Folder in which data sets for measuring lie.")
     repeat: int = key(3, "Runs of a timing suite.", ge=1, le=100)
@@ -441,4 +495,5 @@ class Settings(Section):
     auth: AuthSettings = AuthSettings()
     proxy: ProxySettings = ProxySettings()
     world: WorldSettings = WorldSettings()
+    memory: MemorySettings = MemorySettings()
     bench: BenchSettings = BenchSettings()

@@ -100,5 +100,12 @@ async def delete_space(
     return int(await transaction.value(Q["rows_deleted"]) - before)
 
 
-OWN_ERASERS = ("forget_cached", "erase_config", "erase_api_keys", "erase_cache_versions", "delete_space")
+OWN_ERASERS = (
+    "forget_cached",
+    "erase_config",
+    "erase_console_sessions",
+    "erase_api_keys",
+    "erase_cache_versions",
+    "delete_space",
+)
 """In this order: the others are told what is gone while it is still counted."""

@@ -1,10 +1,16 @@
 """Who may do what under `/admin`?
 
 A route names the scope that it needs; a key's role gives scopes. Probes get their bare answer from anywhere. A
-few routes that show no memory are open to callers on this machine. Everything else needs a key, here too:
-other users of the machine, and the agent itself, reach loopback. When the keys cannot be read, nobody gets in.
+few routes that show no memory are open to callers on this machine. Everything else needs a key or a session of the
+console, here too: other users of the machine, and the agent itself, reach loopback. When the keys cannot be read,
+nobody gets in.
+
+A browser sends the cookie of a session along whoever made it ask. So a change by cookie must come from a page of
+ours and bring the token that only such a page knows, and a change without key and session is not taken from a
+browser at all.
 """
 
+import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,9 +19,15 @@ from starlette.requests import Request
 
 from festinger.errors import NotAuthenticated, NotAuthorised, Unavailable
 from festinger.store.keys import ApiKey, Role, is_ours
+from festinger.store.sessions import Session, token_of
 from festinger.text.loopback import is_loopback
 
 FindKey = Callable[[str], Awaitable[ApiKey | None]]
+FindSession = Callable[[str], Awaitable[Session | None]]
+
+COOKIE = "festinger_session"
+TOKEN_HEADER = "x-festinger-token"  # noqa: S105 - the name of a header
+READING = frozenset({"GET", "HEAD"})
 
 
 class Scope(StrEnum):
@@ -60,19 +72,74 @@ class Admission:
 
     key: ApiKey | None
     trusted: bool
+    session: Session | None = None
+    token: str = ""
+    """What a form on a page of this session must send back."""
+
+    def may(self, scope: Scope) -> bool:
+        """Whether this caller's key or session has a scope."""
+        who = self.session or self.key
+        return who is not None and scope in SCOPES[who.role]
+
+    def check_token(self, given: str | None) -> None:
+        """Refuse a change by a session that does not bring the session's token."""
+        if not hmac.compare_digest(self.token.encode(), (given or "").encode()):
+            raise NotAuthorised(
+                "This form belongs to another session.", hint="Load the page again and repeat it."
+            )
 
 
-async def admit(
-    request: Request, scope: Scope, find_key: FindKey, *, strict: bool, keyless: bool = False
-) -> Admission:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doorway:
+    """How callers are known, and how strict this machine is with itself."""
+
+    find_key: FindKey
+    find_session: FindSession
+    strict: bool
+
+
+async def admit(request: Request, scope: Scope, doorway: Doorway, *, keyless: bool = False) -> Admission:
     """Let a request through, or say why not. `keyless`: a caller on this machine needs no key for it."""
     given = presented_key(request)
     if given is not None:
-        return Admission(key=_allowed(await _known(given, find_key), scope), trusted=True)
-    here = is_here(request) and not strict
-    if scope is Scope.PROBE or (here and (keyless or scope is Scope.OPEN)):
+        return Admission(key=_allowed(await _known(given, doorway.find_key), scope), trusted=True)
+    if (session := await _session(request, scope, doorway)) is not None:
+        return session
+    here = is_here(request) and not doorway.strict
+    open_here = scope is Scope.OPEN or (keyless and not _is_change_from_browser(request))
+    if scope is Scope.PROBE or (here and open_here):
         return Admission(key=None, trusted=here)
     raise NotAuthenticated
+
+
+async def _session(request: Request, scope: Scope, doorway: Doorway) -> Admission | None:
+    """The admission of whoever is logged in; a session that may not do this is refused."""
+    cookie = request.cookies.get(COOKIE)
+    if not cookie:
+        return None
+    try:
+        session = await doorway.find_session(cookie)
+    except Unavailable:
+        # Sessions cannot be looked up now: such a caller is nobody in particular.
+        return None
+    if session is None:
+        return None
+    if scope not in (Scope.PROBE, Scope.OPEN) and scope not in SCOPES[session.role]:
+        raise NotAuthorised(f"Your session has the role `{session.role}`; this needs the scope `{scope}`.")
+    if request.method not in READING and not is_from_here(request):
+        raise NotAuthorised("This came from a page of another site.")
+    return Admission(key=None, trusted=True, session=session, token=token_of(cookie))
+
+
+def is_from_here(request: Request) -> bool:
+    """Whether a browser sent this from a page of ours."""
+    return request.headers.get("origin") == f"{request.url.scheme}://{request.headers.get('host')}"
+
+
+def _is_change_from_browser(request: Request) -> bool:
+    """Whether a page in a browser wants to change something; programs send neither header."""
+    asked = request.headers
+    return request.method not in READING and ("origin" in asked or "sec-fetch-site" in asked)
 
 
 async def _known(secret: str, find_key: FindKey) -> ApiKey:

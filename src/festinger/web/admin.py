@@ -14,9 +14,24 @@ from starlette.routing import Route as StarletteRoute
 from festinger.app.keeper import Keeper
 from festinger.errors import FestingerError, NotFound
 from festinger.seeing.trace import on_behalf_of
-from festinger.web import administration, happenings, health, pages, start, tuning, work, world
-from festinger.web.access import admit
-from festinger.web.pages import SECURITY_HEADERS
+from festinger.web import (
+    administration,
+    concepts,
+    happenings,
+    health,
+    login,
+    loops,
+    pages,
+    quarantine,
+    settling,
+    start,
+    tuning,
+    work,
+    world,
+    worldview,
+)
+from festinger.web.access import READING, TOKEN_HEADER, Doorway, admit
+from festinger.web.pages import SECURITY_HEADERS, TOKEN_FIELD, error_page
 from festinger.web.route import Call, Route, answer, request_id
 
 ROUTES: tuple[Route, ...] = (
@@ -28,6 +43,12 @@ ROUTES: tuple[Route, ...] = (
     *tuning.ROUTES,
     *administration.ROUTES,
     *world.ROUTES,
+    *concepts.ROUTES,
+    *quarantine.ROUTES,
+    *login.ROUTES,
+    *settling.ROUTES,
+    *worldview.ROUTES,
+    *loops.ROUTES,
 )
 
 REQUEST_HEADER = "x-festinger-request"
@@ -50,16 +71,37 @@ def _endpoint(route: Route, keeper: Keeper) -> Callable[[Request], Awaitable[Res
             try:
                 response = await _answered(route, keeper, request)
             except FestingerError as error:
-                response = answer(error.as_json(request_id(request)), error.http)
+                response = _told(error, route, request)
         return _dressed(response, request)
 
     return endpoint
 
 
 async def _answered(route: Route, keeper: Keeper, request: Request) -> Response:
-    strict = keeper.settings.now.auth.loopback == "strict"
-    admission = await admit(request, route.scope, keeper.find_key, strict=strict, keyless=route.keyless)
-    return await route.endpoint(Call(request=request, keeper=keeper, admission=admission))
+    doorway = Doorway(
+        find_key=keeper.find_key,
+        find_session=keeper.find_session,
+        strict=keeper.settings.now.auth.loopback == "strict",
+    )
+    admission = await admit(request, route.scope, doorway, keyless=route.keyless)
+    call = Call(request=request, keeper=keeper, admission=admission)
+    if admission.session is not None and request.method not in READING:
+        admission.check_token(await _token(call, route))
+    return await route.endpoint(call)
+
+
+async def _token(call: Call, route: Route) -> str | None:
+    """What a page of the session sent back: a form in a field, a script in a header."""
+    given = call.request.headers.get(TOKEN_HEADER)
+    if given is None and route.page:
+        given = (await call.form()).get(TOKEN_FIELD)
+    return given
+
+
+def _told(error: FestingerError, route: Route, request: Request) -> Response:
+    if route.page:
+        return error_page(error, request)
+    return answer(error.as_json(request_id(request)), error.http)
 
 
 def _dressed(response: Response, request: Request) -> Response:

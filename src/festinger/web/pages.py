@@ -1,20 +1,25 @@
 """How does data become a page?
 
 Server-rendered with Jinja, everything escaped. Pages load one stylesheet of ours and nothing else; the policy
-forbids inline scripts and styles, so a text of a user can never become code.
+forbids inline scripts and styles, so a text of a user can never become code. Every page works as plain links and
+forms; each form brings the token of the session that it was shown to.
 """
 
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
-from festinger.errors import NotFound
-from festinger.web.access import Scope
+from festinger import __version__
+from festinger.errors import FestingerError, NotAuthenticated, NotFound
+from festinger.web.access import READING, Scope
 from festinger.web.route import Call, Route
+from festinger.web.wording import kept_visible, moment
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -28,18 +33,80 @@ SECURITY_HEADERS = {
     "cache-control": "no-store",
 }
 
-STATIC_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+STATIC_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+TOKEN_FIELD = "token"  # noqa: S105 - the name of a field
+
+TABS = (
+    ("/admin", "Start"),
+    ("/admin/conflicts", "Conflicts"),
+    ("/admin/world", "World"),
+    ("/admin/loops", "Loops"),
+)
 
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    made = Environment(
         loader=PackageLoader("festinger.web", "templates"), autoescape=True, undefined=StrictUndefined
     )
+    made.globals |= {"tabs": TABS, "token_field": TOKEN_FIELD}
+    made.filters |= {"moment": moment, "seen": kept_visible, "quoted": lambda text: quote(str(text), safe="")}
+    return made
 
 
 def page(template: str, data: Mapping[str, Any], status: int = 200) -> Response:
     return Response(_templates().get_template(template).render(data), status, media_type="text/html")
+
+
+def show(call: Call, template: str, data: Mapping[str, Any], *, status: int = 200) -> Response:
+    """A page for whoever called, with the navigation and what its forms need."""
+    session = call.session
+    frame = {
+        "version": __version__,
+        "here": call.request.url.path,
+        "suffix": space_suffix(call.request),
+        "person": session.name if session else None,
+        "form_token": call.admission.token,
+        "may_write": session is not None and call.admission.may(Scope.WRITE),
+        "may_review": session is not None and call.admission.may(Scope.REVIEW),
+    }
+    return page(template, {**frame, **data}, status)
+
+
+def error_page(error: FestingerError, request: Request) -> Response:
+    """What a person reads when a page cannot be shown; whoever is not known may log in there."""
+    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    wants_in = isinstance(error, NotAuthenticated)
+    frame = {
+        "version": __version__,
+        "here": "",
+        "suffix": space_suffix(request),
+        "person": None,
+        "form_token": "",
+        "message": error.message,
+        "hint": error.hint,
+        "next": asked if request.method in READING else "/admin",
+        "code": "",
+    }
+    return page("login.html" if wants_in else "error.html", frame, error.http)
+
+
+def space_suffix(request: Request) -> str:
+    """What keeps the links of a page in the space that was asked for."""
+    named = request.query_params.get("space")
+    return f"?{urlencode({'space': named})}" if named else ""
+
+
+def back_to(call: Call, path: str, **said: str) -> Response:
+    """After a form was taken: to the page that shows what came of it."""
+    named = call.request.query_params.get("space")
+    query = urlencode({**({"space": named} if named else {}), **said})
+    return RedirectResponse(f"{path}?{query}" if query else path, 303)
 
 
 async def static(call: Call) -> Response:
@@ -55,8 +122,9 @@ ROUTES = (
     Route(
         method="GET",
         path="/admin/static/{name}",
-        scope=Scope.OPEN,
+        # Whoever wants to log in, from wherever, sees the page as it is meant.
+        scope=Scope.PROBE,
         endpoint=static,
-        summary="Stylesheet and script.",
+        summary="Stylesheet and icon.",
     ),
 )

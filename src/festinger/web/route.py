@@ -4,9 +4,10 @@ One value a route: how it is called, which scope it needs and what it does. The 
 from these, and serves the pages, the API and their tests alike.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 from uuid import UUID
 
 import orjson
@@ -17,13 +18,31 @@ from starlette.responses import Response
 from festinger.app.keeper import Keeper
 from festinger.app.wiring import App
 from festinger.errors import BadInput, NotFound, TooLarge
-from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId, read_id
-from festinger.store.keys import ApiKey
+from festinger.ids import (
+    DEFAULT_AGENT,
+    EVERY_SPACE,
+    MAIN_SPACE,
+    Cause,
+    Origin,
+    SessionId,
+    SpaceId,
+    cause,
+    read_id,
+)
+from festinger.store.keys import ApiKey, Role
+from festinger.store.sessions import Session
 from festinger.web.access import Admission, Scope
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
 MAX_BODY = 2**20
+
+PEOPLE = (Role.REVIEWER, Role.ADMIN)
+"""Whose word is a person's."""
+
+FORM = "festinger.form"
+FORM_TYPE = "application/x-www-form-urlencoded"
+MOST_FIELDS = 100
 
 VISIT = "festinger.visit"
 """Where the door that stands before us leaves what it knows of a request."""
@@ -41,6 +60,11 @@ class Call:
     def key(self) -> ApiKey | None:
         """The key that the caller showed."""
         return self.admission.key
+
+    @property
+    def session(self) -> Session | None:
+        """The session of whoever is logged in."""
+        return self.admission.session
 
     @property
     def app(self) -> App:
@@ -65,25 +89,55 @@ class Call:
 
     @property
     def own_space(self) -> SpaceId | None:
-        """The one space that the caller's key is bound to, if it is."""
-        return self.key.space if self.key and self.key.space != EVERY_SPACE else None
+        """The one space that the caller's key or session is bound to, if it is."""
+        who = self.session or self.key
+        return who.space if who and who.space != EVERY_SPACE else None
 
     @property
     def by(self) -> str:
         """Who acts, for the records."""
+        if self.session:
+            return f"person:{self.session.name}"
         return f"key:{self.key.name}" if self.key else "loopback"
+
+    @property
+    def cause(self) -> Cause:
+        """Whose word it is. Without a person's key the agent itself may be calling: it reaches this machine too."""
+        who = self.session or self.key
+        return cause(
+            agent=(self.key.agent if self.key else None) or DEFAULT_AGENT,
+            session=SessionId(self.by),
+            origin=Origin.PERSON if who is not None and who.role in PEOPLE else Origin.MODEL,
+            at=self.app.tools.clock(),
+        )
 
     async def body(self, shape: type[Shape]) -> Shape:
         """The JSON body in its shape; anything else is `BadInput`."""
+        try:
+            return shape.model_validate_json(await self._raw())
+        except ValidationError as error:
+            raise BadInput(f"The body does not fit: {_first(error)}") from error
+
+    async def form(self) -> Mapping[str, str]:
+        """The fields of a form; of a field that is there twice, the last."""
+        if FORM not in self.request.scope:
+            if self.request.headers.get("content-type", "").partition(";")[0].strip() != FORM_TYPE:
+                raise BadInput("This takes the fields of a form.")
+            try:
+                fields = parse_qsl((await self._raw()).decode(), max_num_fields=MOST_FIELDS)
+            except ValueError as error:
+                raise BadInput("The form cannot be read.") from error
+            self.request.scope[FORM] = dict(fields)
+        found: dict[str, str] = self.request.scope[FORM]
+        return found
+
+    async def _raw(self) -> bytes:
         raw = bytearray()
         async for chunk in self.request.stream():
             raw += chunk
             if len(raw) > MAX_BODY:
                 raise TooLarge(f"The body is larger than {MAX_BODY} bytes.")
-        try:
-            return shape.model_validate_json(bytes(raw))
-        except ValidationError as error:
-            raise BadInput(f"The body does not fit: {_first(error)}") from error
+        return bytes(raw)
 
 
 Endpoint = Callable[[Call], Awaitable[Response]]
@@ -98,6 +152,8 @@ class Route:
     summary: str
     keyless: bool = False
     """Whether a caller on this machine needs no key for it."""
+    page: bool = False
+    """Whether a person reads the answer in a browser: errors are pages then, and changes come as forms."""
 
 
 def answer(document: Any, status: int = 200) -> Response:

@@ -1,7 +1,7 @@
 """What should a person do first?
 
 The page at `/admin`: which base URL to use, how the parts are, and, when something is missing, the next step.
-It shows no memory, so it is open to callers on this machine. `/admin.json` has the same data.
+It shows how much waits but no memory, so it is open to callers on this machine. `/admin.json` has the same data.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,9 @@ from starlette.responses import Response
 from festinger import __version__
 from festinger.seeing.checks import Check, Severity
 from festinger.web.access import Scope
-from festinger.web.pages import page
+from festinger.web.pages import show
 from festinger.web.route import Call, Route, answer
+from festinger.web.settling import resolution
 
 UPSTREAM = "proxy.upstream"
 """The name of the check that asks the upstream."""
@@ -68,12 +69,13 @@ async def overview(call: Call) -> dict[str, Any]:
         "upstream": settings.proxy.upstream,
         "steps": [{"say": step.say, "command": step.command} for step in steps],
         "clients": clients(base),
+        "world": await resolution(call) if call.keeper.is_open() else None,
         "parts": [check.as_json() for check in checks],
     }
 
 
 async def start_page(call: Call) -> Response:
-    return page("start.html", await overview(call))
+    return show(call, "start.html", await overview(call))
 
 
 async def start_json(call: Call) -> Response:

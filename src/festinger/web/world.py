@@ -1,4 +1,4 @@
-"""The world over HTTP: state facts, see and decide conflicts, resolve them now, reload, ask why.
+"""The world over HTTP: state facts, see and decide conflicts, resolve them now, reload.
 
 The short paths at the root are those that people and agents already use; each has a twin under `/admin/api`.
 Stating a fact and looking need no key on this machine; deciding is for reviewers alone. Who states a fact
@@ -15,8 +15,7 @@ from starlette.responses import Response
 from festinger.app.world import ask_to_resolve
 from festinger.consolidation.resolution import find_run
 from festinger.errors import BadFact, BadInput
-from festinger.ids import DEFAULT_AGENT, Cause, Origin, SessionId, cause, read_id
-from festinger.store.keys import Role
+from festinger.ids import read_id
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.route import Call, Endpoint, Route, answer
@@ -24,10 +23,8 @@ from festinger.world.conflicts import Conflict, conflicts, find_conflict, item_j
 from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
 from festinger.world.knowing import Known, iknowthat
 from festinger.world.state import Did
-from festinger.world.why import why
 
 STATUSES = ("pending", "resolved", "dismissed")
-PEOPLE = (Role.REVIEWER, Role.ADMIN)
 
 INSERTED, CORROBORATED, CONFLICT = 201, 200, 202
 
@@ -65,7 +62,7 @@ async def state_facts(call: Call) -> Response:
     body = await call.body(Facts)
     room, space = call.app.world, call.space
     await room.need(space)
-    known = await iknowthat(room.desk, space, body.all(), because=_because(call))
+    known = await iknowthat(room.desk, space, body.all(), because=call.cause)
     items = [await _known_json(call, each) for each in known]
     if body.facts is None:
         return answer(items[0], _status(known))
@@ -131,22 +128,6 @@ async def reload(call: Call) -> Response:
     return answer(asdict(reloaded))
 
 
-async def concept(call: Call) -> Response:
-    found = await why(call.app.world.desk, call.space, str(call.request.path_params["token"]).casefold())
-    return answer(asdict(found))
-
-
-def _because(call: Call) -> Cause:
-    """Whose word it is. Without a person's key the agent itself may be calling: it reaches this machine too."""
-    is_person = call.key is not None and call.key.role in PEOPLE
-    return cause(
-        agent=(call.key.agent if call.key else None) or DEFAULT_AGENT,
-        session=SessionId(call.by),
-        origin=Origin.PERSON if is_person else Origin.MODEL,
-        at=call.app.tools.clock(),
-    )
-
-
 def _status(known: Sequence[Known]) -> int:
     did = {each.stated.did for each in known}
     if Did.CONFLICT in did:
@@ -209,11 +190,4 @@ ROUTES = (
     ),
     *_both("GET", "/resolve/runs/{id}", Scope.READ, resolution_run, summary="How a run went.", keyless=True),
     *_both("POST", "/reload", Scope.WRITE, reload, summary="Read the world anew.", keyless=True),
-    Route(
-        method="GET",
-        path="/admin/api/concepts/{token}",
-        scope=Scope.READ,
-        endpoint=concept,
-        summary="All that is known of a word, and why.",
-    ),
 )

@@ -60,6 +60,9 @@ class Votes:
     texts: int
 
 
+NOBODY = Votes(causes=0, sessions=0, texts=0)
+
+
 def is_admissible(votes: Votes, *, min_causes: int) -> bool:
     return votes.causes >= min_causes and votes.sessions >= SESSIONS_NEEDED and votes.texts >= TEXTS_NEEDED
 
@@ -174,6 +177,7 @@ async def quarantined(
     *,
     statuses: Sequence[str] | None = (WAITING,),
     concept: str | None = None,
+    after: Quarantined | None = None,
     limit: int = 100,
 ) -> list[Quarantined]:
     """What is kept apart, newest first."""
@@ -182,9 +186,27 @@ async def quarantined(
         space=space,
         statuses=list(statuses) if statuses is not None else None,
         concept=concept,
+        before=after.first_seen if after else None,
+        after=after.id if after else None,
         limit=limit,
     )
     return [Quarantined(**row) for row in rows]
+
+
+async def find_quarantined(desk: Desk, space: SpaceId, quarantined: UUID) -> Quarantined:
+    """One statement that is or was kept apart."""
+    async with desk.store.transaction() as transaction:
+        row = await transaction.maybe(Q["find_quarantine"], space=space, id=quarantined)
+    if row is None:
+        raise NoSuchCue(f"Nothing in quarantine has the id `{quarantined}`.")
+    return Quarantined(**row)
+
+
+async def votes_of(desk: Desk, space: SpaceId, held: Sequence[Quarantined]) -> dict[UUID, Votes]:
+    """How much speaks for each of these by now."""
+    rows = await desk.store.all(Q["votes_of"], space=space, ids=[each.id for each in held])
+    counted = {row.pop("id"): Votes(**row) for row in rows}
+    return {each.id: counted.get(each.id, NOBODY) for each in held}
 
 
 async def expire(desk: Desk, spaces: Sequence[SpaceId]) -> int:

@@ -445,11 +445,22 @@ where space_id = %(space)s and id = %(id)s
 for update;
 
 -- name: quarantine
--- What is in quarantine, newest first.
+-- What is in quarantine, newest first; from one row on if `after` names it and `before` its first sighting.
 select id, concept, parent, dim, is_isa, pattern, origin, status, first_seen from cue_quarantine
 where space_id = %(space)s and (%(statuses)s::text[] is null or status = any(%(statuses)s))
   and (%(concept)s::text is null or concept = %(concept)s)
+  and (%(before)s::timestamptz is null or first_seen < %(before)s
+       or (first_seen = %(before)s and id > %(after)s::uuid))
 order by first_seen desc, id limit %(limit)s;
+
+-- name: votes_of
+-- How much speaks for each of some quarantined triples; sessions that are held have no vote.
+select c.quarantine_id as id, count(distinct (c.agent, c.session_id, c.day, c.origin)) as causes,
+       count(distinct c.session_id) as sessions, count(distinct c.text_hash) as texts
+from cue_quarantine_cause c
+left join held_session h on h.space_id = c.space_id and h.session_id = c.session_id
+where c.space_id = %(space)s and c.quarantine_id = any(%(ids)s) and h.session_id is null
+group by c.quarantine_id;
 
 -- name: last_quarantine_cause
 -- The last who said a quarantined triple.
@@ -590,6 +601,36 @@ join soas p on p.space_id = u.space_id and p.id = u.parent_id
 join soas d on d.space_id = u.space_id and d.id = u.dim_id
 where u.space_id = %(space)s and u.id = %(concept)s and u.parent_id <> u.id
 order by u.dim_id;
+
+-- name: edges_upwards
+-- The edges that lead from some concepts to their parents, in words, most certain first.
+select u.id, u.parent_id, c.token as concept, p.token as parent, d.token as dimension, u.is_isa, u.confidence,
+       u.last_confirmed, u.source, exists (
+           select from resolution_queue q
+           where q.space_id = u.space_id and q.concept_id = u.id and q.dim_id = u.dim_id and q.status = 'pending'
+       ) as disputed
+from urd u
+join soas c on c.space_id = u.space_id and c.id = u.id
+join soas p on p.space_id = u.space_id and p.id = u.parent_id
+join soas d on d.space_id = u.space_id and d.id = u.dim_id
+where u.space_id = %(space)s and u.id = any(%(concepts)s) and u.id <> u.parent_id
+  and (%(dimension)s::text is null or d.token = %(dimension)s)
+order by u.confidence desc, u.id, u.dim_id limit %(limit)s;
+
+-- name: edges_downwards
+-- The edges that lead to some concepts from their children, in words, most certain first.
+select u.id, u.parent_id, c.token as concept, p.token as parent, d.token as dimension, u.is_isa, u.confidence,
+       u.last_confirmed, u.source, exists (
+           select from resolution_queue q
+           where q.space_id = u.space_id and q.concept_id = u.id and q.dim_id = u.dim_id and q.status = 'pending'
+       ) as disputed
+from urd u
+join soas c on c.space_id = u.space_id and c.id = u.id
+join soas p on p.space_id = u.space_id and p.id = u.parent_id
+join soas d on d.space_id = u.space_id and d.id = u.dim_id
+where u.space_id = %(space)s and u.parent_id = any(%(concepts)s) and u.id <> u.parent_id
+  and (%(dimension)s::text is null or d.token = %(dimension)s)
+order by u.confidence desc, u.id, u.dim_id limit %(limit)s;
 
 -- name: causes_in_session
 -- Which triples a session is a cause of.

@@ -44,7 +44,7 @@ async def why(desk: Desk, space: SpaceId, token: str) -> Why:
     """Everything that is known of a word."""
     rows = await desk.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
     if not rows:
-        raise await _unknown(desk, space, token)
+        raise await unknown_concept(desk, space, token)
     names = ("name", "is_alias")
     row = max(rows, key=lambda found: bool(found["is_alias"]))
     concept = SoasRow(**{name: value for name, value in row.items() if name not in names})
@@ -70,7 +70,7 @@ async def _believed(desk: Desk, space: SpaceId, concept: int) -> list[Believed]:
     return found
 
 
-async def _unknown(desk: Desk, space: SpaceId, token: str) -> NoSuchConcept:
+async def unknown_concept(desk: Desk, space: SpaceId, token: str) -> NoSuchConcept:
     """What to say of a word that is not there."""
     rows = await desk.store.all(Q["nearest_tokens"], space=space, beginning=f"{_escaped(token[:1])}%")
     near = get_close_matches(token, [row["token"] for row in rows], n=MOST_SPELLINGS, cutoff=0.5)

@@ -1,0 +1,87 @@
+"""Coming in to the console and going again.
+
+A one-time link is opened by a button, not by following it: whoever merely looks at a link, such as a program that
+previews it, does not use it up, and the cookie that comes of it is set by a page of ours.
+"""
+
+from starlette.responses import RedirectResponse, Response
+
+from festinger.errors import BadInput, NotAuthorised
+from festinger.store.sessions import LINK_PREFIX
+from festinger.web.access import COOKIE, Scope, is_from_here
+from festinger.web.pages import back_to, show
+from festinger.web.route import Call, Route
+
+MAX_SECRET = 200
+PATH = "/admin"
+"""Where the cookie is sent to: our own pages and nothing that is forwarded."""
+
+
+async def login_page(call: Call) -> Response:
+    code = call.request.query_params.get("code", "")[:MAX_SECRET]
+    known = code if code.startswith(LINK_PREFIX) else ""
+    wanted = local(call.request.query_params.get("next", PATH))
+    return show(call, "login.html", {"message": "", "hint": "", "next": wanted, "code": known})
+
+
+async def enter(call: Call) -> Response:
+    if not is_from_here(call.request):
+        raise NotAuthorised("This came from a page of another site.")
+    form = await call.form()
+    secret = form.get("secret", "")
+    if not secret or len(secret) > MAX_SECRET:
+        raise BadInput("A link or a key is needed.", hint="`festinger login` prints a link.")
+    address = call.request.client.host if call.request.client else "here"
+    _, cookie = await call.app.logins.enter(secret, address=address)
+    response = RedirectResponse(local(form.get("next", PATH)), 303)
+    response.set_cookie(
+        COOKIE,
+        cookie,
+        path=PATH,
+        httponly=True,
+        samesite="strict",
+        secure=call.request.url.scheme == "https",
+    )
+    return response
+
+
+async def leave(call: Call) -> Response:
+    if call.session is not None:
+        await call.app.logins.leave(call.session)
+    response = back_to(call, PATH)
+    response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="strict")
+    return response
+
+
+def local(path: str) -> str:
+    """A place of ours to go on to; anything else becomes the start page."""
+    is_ours = path == PATH or path.startswith((f"{PATH}/", f"{PATH}?"))
+    return path if is_ours and "\\" not in path and path.isprintable() else PATH
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/admin/login",
+        scope=Scope.PROBE,
+        endpoint=login_page,
+        summary="Log in to the console.",
+        page=True,
+    ),
+    Route(
+        method="POST",
+        path="/admin/login",
+        scope=Scope.PROBE,
+        endpoint=enter,
+        summary="Open a session by a link or a key.",
+        page=True,
+    ),
+    Route(
+        method="POST",
+        path="/admin/logout",
+        scope=Scope.PROBE,
+        endpoint=leave,
+        summary="End the session.",
+        page=True,
+    ),
+)
