@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
+# Where data sets for measuring lie; beside the checkout, unless another place is named.
+DATA ?= $(wildcard ../shared/data)
+
 # The first Python on the path that is new enough; `make PYTHON=/path/to/python3.12 setup` names another one.
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
@@ -24,7 +27,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check quick format types manifest docs schema test-live bench lock audit clean
+.PHONY: help setup run test check quick format types manifest docs schema test-live bench bench-smoke bench-floors lock audit clean
 
 help: ## List the tasks.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,8 +86,14 @@ schema: setup ## Write store/schema.sql again, from all migrations.
 test-live: $(VENV)/live.stamp ## The tests that talk to a tiny real model on this machine.
 	$(BIN)/pytest -q -m live $(ARGS)
 
-bench: $(VENV)/run.stamp ## Run benchmarks (which and on what data: ARGS=…).
-	@$(BIN)/festinger bench $(ARGS)
+bench: $(VENV)/run.stamp ## Run benchmarks (on what data: DATA=…, which: ARGS=…).
+	@$(BIN)/festinger bench $(if $(DATA),--data $(DATA)) $(ARGS)
+
+bench-smoke: $(VENV)/run.stamp ## Quality on a fixed third of the data (DATA=…), held to what was reached before.
+	@$(BIN)/festinger bench --smoke --check $(if $(DATA),--data $(DATA)) $(ARGS)
+
+bench-floors: $(VENV)/run.stamp ## Keep what is reached now as what must be reached from now on.
+	@$(BIN)/festinger bench --smoke --raise-floors $(if $(DATA),--data $(DATA)) $(ARGS)
 
 lock: ## Resolve the lock files again (newest versions: ARGS=--upgrade).
 	@test -n "$(UV)" || { echo "\`uv\` is needed to resolve: install it with pip, then try again."; exit 1; }

@@ -1,51 +1,66 @@
 """How much of what texts say outright is found, and how much of what is found was said?"""
 
-import gzip
 import json
 from pathlib import Path
 
 import pytest
 
+from festinger.bench.data import Data
 from festinger.bench.extraction import (
+    EXTRACT,
     Definition,
-    Found,
     Pair,
     Triple,
     definitions,
+    false_edges,
     holds_parent,
     is_parent,
     parts,
-    per_thousand,
     plain_is_a,
-    read_definitions,
-    read_pairs,
     shipped,
 )
+from festinger.bench.suite import Bench, Measured
+from festinger.bench.tally import detection
 
-SAID = Definition(text="A zorse is a striped animal.", term="Zorse", parents=("striped animal",))
-MISSED = Definition(text="Zorses abound.", term="Zorse", parents=("animal",))
-FALSE = Definition(text="The zorse is a nuisance.", term="Zorse", parents=())
-NOTHING = Definition(text="We saw a zorse.", term="Zorse", parents=())
+ZORSE = "A zorse is a striped animal."
+SAID = Definition(id="said", text=ZORSE, term="Zorse", parents=("striped animal",))
+MISSED = Definition(id="missed", text="Zorses abound.", term="Zorse", parents=("animal",))
+FALSE = Definition(id="false", text="The zorse is a nuisance.", term="Zorse", parents=())
+NOTHING = Definition(id="nothing", text="We saw a zorse.", term="Zorse", parents=())
 
-PART = Pair(text="A herd of zorses.", nouns=("herd", "zorses"), part="zorses", whole="herd")
-TURNED = Pair(text="A herd of zorses.", nouns=("herd", "zorses"), part="herd", whole="zorses")
-OTHER = Pair(text="A herd of zorses.", nouns=("herd", "zorses"), part=None, whole=None)
-UNSAID = Pair(text="The zorse has a leg.", nouns=("zorse", "leg"), part="leg", whole="zorse")
+HERD = "A herd of zorses."
+PART = Pair(id="part", text=HERD, nouns=("herd", "zorses"), part="zorses", whole="herd")
+TURNED = Pair(id="turned", text=HERD, nouns=("herd", "zorses"), part="herd", whole="zorses")
+OTHER = Pair(id="other", text=HERD, nouns=("herd", "zorses"), part=None, whole=None)
+UNSAID = Pair(id="unsaid", text="The zorse has a leg.", nouns=("zorse", "leg"), part="leg", whole="zorse")
 
 
+@pytest.mark.requirement("S-27")
 def test_a_definition_is_found_by_its_term():
-    found, right_parents = definitions([SAID, MISSED, FALSE, NOTHING], shipped)
+    f1, precision, recall, accuracy = definitions("festinger", [SAID, MISSED, FALSE, NOTHING], shipped)
 
-    assert found == Found(right=1, false=1, missed=1)
-    assert right_parents == 1.0
-    assert (found.precision, found.recall, found.f1) == (0.5, 0.5, 0.5)
+    assert (f1.value, precision.value, recall.value, accuracy.value) == (0.5, 0.5, 0.5, 1.0)
+    assert [item.id for item in f1.items if not item.right] == ["missed", "false"]
+    assert accuracy.n == 1
+    assert f1.items[0].told == {
+        "text": ZORSE,
+        "found": "zorse ISA animal",
+        "term": "Zorse",
+        "parents": "striped animal",
+    }
 
 
-def test_a_part_is_found_the_right_way_round():
-    assert parts([PART], shipped) == Found(right=1, false=0, missed=0)
-    assert parts([TURNED], shipped) == Found(right=0, false=1, missed=1)
-    assert parts([OTHER], shipped) == Found(right=0, false=1, missed=0)
-    assert parts([UNSAID], shipped) == Found(right=0, false=0, missed=1)
+@pytest.mark.requirement("S-27")
+@pytest.mark.parametrize(
+    ("pair", "precision", "recall"),
+    [(PART, 1.0, 1.0), (TURNED, 0.0, 0.0), (OTHER, 0.0, 0.0), (UNSAID, 0.0, 0.0)],
+    ids=["the right way round", "turned", "not said", "missed"],
+)
+def test_a_part_is_found_the_right_way_round(pair: Pair, precision: float, recall: float):
+    _, of_found, of_wanted = detection("some", "festinger", parts([pair], shipped))
+
+    assert (of_found.value, of_wanted.value) == (precision, recall)
+    assert of_found.items[0].right is (pair is PART)
 
 
 @pytest.mark.parametrize(
@@ -73,19 +88,67 @@ def test_the_baseline_reads_the_phrase_after_the_term():
     assert scan(MISSED.text) == []
 
 
-def test_triples_of_sentences_that_say_nothing_are_counted():
-    assert per_thousand(["We saw it.", "zorse is a gnommoweb"], shipped) == 500
+@pytest.mark.requirement("S-15")
+def test_the_baseline_minds_no_blanks_too_many():
+    text = "A Zorse (also zebrula),  is  a striped animal."
+
+    assert plain_is_a({text: "Zorse"})(text)[0].parent == "striped animal"
 
 
-def test_sentences_are_read_from_their_folders(tmp_path: Path):
-    rows = {
-        "wcl": {"text": "t", "term": "x", "parents": ["y"]},
-        "semeval2010_t8": {"text": "t", "e1": "a", "e2": "b", "part": "a", "whole": "b"},
+@pytest.mark.requirement("S-27")
+def test_triples_of_sentences_in_which_no_part_is_marked_are_counted():
+    quiet = Pair(id="quiet", text="We saw it.", nouns=("we", "it"), part=None, whole=None)
+
+    assert false_edges("festinger", [quiet, OTHER, PART], shipped).value == 500
+
+
+def rows(*, swapped: bool = False) -> dict[str, list[dict[str, object]]]:
+    """Two sets; with their keys the wrong way round if asked."""
+    said, other = (["animal"], [])[:: -1 if swapped else 1]
+    part, whole = (("zorses", "herd"), (None, None))[swapped]
+    return {
+        "wcl": [
+            {"id": "w1", "text": ZORSE, "term": "Zorse", "parents": said},
+            {"id": "w2", "text": "The zorse is a nuisance.", "term": "Zorse", "parents": other},
+        ],
+        "semeval2010_t8": [
+            {"id": "s1", "text": HERD, "e1": "herd", "e2": "zorses", "part": part, "whole": whole}
+        ],
     }
-    for folder, row in rows.items():
-        (tmp_path / folder).mkdir()
-        with gzip.open(tmp_path / folder / "sentences.jsonl.gz", "wt") as lines:
-            lines.write(json.dumps(row) + "\n")
 
-    assert read_definitions(tmp_path) == [Definition(text="t", term="x", parents=("y",))]
-    assert read_pairs(tmp_path) == [Pair(text="t", nouns=("a", "b"), part="a", whole="b")]
+
+async def measured(folder: Path, *, swapped: bool = False, **asked: object) -> Measured:
+    for name, found in rows(swapped=swapped).items():
+        (folder / name).mkdir(parents=True)
+        lines = "".join(json.dumps(row) + "\n" for row in found)
+        (folder / name / "sentences.jsonl").write_text(lines)
+    return await EXTRACT.measure(Bench(folder=folder, data=Data(folder=folder), **asked))  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("S-15", "S-27")
+async def test_the_suite_measures_every_metric_with_the_baseline_beside_it(tmp_path: Path):
+    found = await measured(tmp_path)
+
+    values = {(tally.metric, tally.system): tally.value for tally in found.tallies}
+    assert {metric for metric, system in values if system == "festinger"} == {
+        metric.name for metric in EXTRACT.metrics
+    }
+    assert values["wcl.precision", "festinger"] == values["wcl.precision", "is_a"] == 0.5
+    assert [system.name for system in found.systems] == ["is_a"]
+
+
+async def test_the_baseline_may_be_left_out(tmp_path: Path):
+    found = await measured(tmp_path, baselines=frozenset())
+
+    assert {tally.system for tally in found.tallies} == {"festinger"}
+
+
+@pytest.mark.requirement("S-10")
+async def test_the_key_is_hidden_from_what_is_measured(tmp_path: Path):
+    straight, turned = await measured(tmp_path / "a"), await measured(tmp_path / "b", swapped=True)
+
+    def seen(measured: Measured) -> list[str]:
+        return [item.told["found"] for tally in measured.tallies[:1] for item in tally.items]
+
+    assert seen(straight) == seen(turned)
+    assert [tally.value for tally in straight.tallies] != [tally.value for tally in turned.tallies]

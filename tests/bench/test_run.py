@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from festinger.bench.catalogue import SUITES, chosen_suites
+from festinger.bench.catalogue import SUITES, chosen_suites, suite_of
+from festinger.bench.data import Data
 from festinger.bench.result import Kind, Metric, Sample, Status, System
 from festinger.bench.run import merged, run_suites, throw_away_folder
 from festinger.bench.suite import Bench, Measured, Suite
-from festinger.errors import BadInput
+from festinger.bench.tally import Tally, counted
+from festinger.errors import BadInput, NotFound
 
 SPEED = Metric(name="speed", unit="ms", about="how fast")
 PEER = System(name="peer", kind=Kind.PEER)
@@ -30,6 +32,48 @@ async def test_a_suite_is_measured_as_often_as_asked_in_folders_of_its_own(tmp_p
     assert [(result.value, result.spread) for result in run.results] == [(3.0, (1.0, 7.0))]
     assert len({folder for folder in folders if folder.is_dir()}) == 3
     assert [system.name for system in run.systems] == ["festinger", "peer"]
+
+
+async def test_what_is_counted_is_counted_once(tmp_path: Path):
+    asked: list[Bench] = []
+
+    async def measure(bench: Bench) -> Measured:
+        asked.append(bench)
+        return Measured(tallies=[Tally(metric="speed", system="festinger", items=[counted("a", right=True)])])
+
+    suite = Suite(name="some", about="some", metrics=[SPEED], measure=measure, timed=False)
+    run = await run_suites([suite], Bench(folder=tmp_path, repeat=3))
+
+    assert len(asked) == 1
+    assert [(result.value, result.counted) for result in run.results] == [(1.0, True)]
+
+
+@pytest.mark.requirement("S-09")
+async def test_nothing_is_measured_where_a_set_is_missing(tmp_path: Path):
+    async def measure(bench: Bench) -> Measured:
+        raise AssertionError("it must not begin")
+
+    suite = Suite(name="some", about="some", metrics=[SPEED], measure=measure)
+    needy = replace(suite, name="needy", needs=("there", "missing"))
+    (tmp_path / "there").mkdir()
+
+    with pytest.raises(BadInput, match="missing"):
+        await run_suites([suite, needy], Bench(folder=tmp_path, data=Data(folder=tmp_path)))
+
+
+def test_a_smoke_run_leaves_out_what_is_timed():
+    chosen = chosen_suites([], smoke=True)
+
+    assert [suite.name for suite in chosen] == [name for name, suite in SUITES.items() if not suite.timed]
+    assert chosen
+
+
+def test_a_metric_is_found_with_its_suite():
+    suite, metric = suite_of("wcl.f1")
+
+    assert (suite.name, metric.name) == ("extract", "wcl.f1")
+    with pytest.raises(NotFound):
+        suite_of("nonsense")
 
 
 def test_a_system_that_failed_once_has_failed():
@@ -62,3 +106,10 @@ def test_no_two_metrics_of_a_suite_have_one_name():
     for suite in SUITES.values():
         names = [metric.name for metric in suite.metrics]
         assert len(names) == len(set(names))
+
+
+@pytest.mark.requirement("S-60")
+def test_what_stands_beside_a_metric_is_a_metric_of_the_same_suite():
+    for suite in SUITES.values():
+        names = {metric.name for metric in suite.metrics}
+        assert {metric.beside for metric in suite.metrics if metric.beside} <= names

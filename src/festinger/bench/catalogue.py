@@ -2,16 +2,36 @@
 
 from collections.abc import Sequence
 
+from festinger.bench.extraction import EXTRACT
 from festinger.bench.foundation import FOUNDATION
+from festinger.bench.loops import LOOPS
+from festinger.bench.result import Metric
 from festinger.bench.suite import Suite
-from festinger.errors import BadInput
+from festinger.errors import BadInput, NotFound
 
-SUITES = {suite.name: suite for suite in (FOUNDATION,)}
+SUITES = {
+    suite.name: suite
+    for suite in (
+        EXTRACT,
+        LOOPS,
+        FOUNDATION,
+    )
+}
 
 
-def chosen_suites(names: Sequence[str]) -> list[Suite]:
-    """The suites of these names, or all of them if none is named."""
+def chosen_suites(names: Sequence[str], *, smoke: bool = False) -> list[Suite]:
+    """The suites of these names, or all of them if none is named; a smoke run leaves out those that are timed."""
     for name in names:
         if name not in SUITES:
             raise BadInput(f"`{name}` is not a suite.", hint=f"The suites are {', '.join(sorted(SUITES))}.")
-    return [SUITES[name] for name in dict.fromkeys(names or SUITES)]
+    chosen = [SUITES[name] for name in dict.fromkeys(names or SUITES)]
+    return [suite for suite in chosen if not (smoke and suite.timed)]
+
+
+def suite_of(metric: str) -> tuple[Suite, Metric]:
+    """Where a metric is measured."""
+    for suite in SUITES.values():
+        for known in suite.metrics:
+            if known.name == metric:
+                return suite, known
+    raise NotFound(f"`{metric}` is no metric.", hint="`festinger bench list` names them.")

@@ -78,7 +78,7 @@ async def _joined(
         else:
             python = await peers.python_of(system.name, bench)
             system = replace(system, version=await peers.version_of(system.name, python))
-            program = peers.litellm(python, bench.folder, upstream_port=upstream_port)
+            program = peers.litellm(python, bench, upstream_port=upstream_port)
         bench.say(f"Starting {system.name}.")
         server = await stack.enter_async_context(running(program, core=core, stopwatch=bench.stopwatch))
     except Unavailable as error:

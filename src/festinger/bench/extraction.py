@@ -1,20 +1,22 @@
-"""How much of what texts say outright is found, and how much of what is found was said?
+"""The suite `extract`: how much of what texts say outright is found, and how much of what is found was said?
 
 Definition sentences with their marked parent, and sentences with two marked nouns of which some are part and
 whole. A definition is found if a triple of kind ISA has the marked term as its subject; its parent is right if it
 ends with the last word of a marked one. A part is found if an ISPART triple joins the two nouns the right way
 round; joining them in a sentence that does not say so is a false one. What a triple has to say besides is counted:
-each triple from a sentence without one is a false edge. The plain baseline `is_a` is measured in the same run.
+each triple from a sentence without one is a false edge. The plain baseline `is_a` is measured in the same run; it
+is told which term each sentence speaks of, which we are not.
 """
 
-import gzip
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from festinger.bench.data import Data
+from festinger.bench.result import Kind, Metric, Op, System, at_least
+from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.bench.tally import Finding, Item, Tally, counted, detection
 from festinger.text.cues import cues
 from festinger.text.tokens import tokens
 
@@ -31,10 +33,60 @@ Scanner = Callable[[str], Sequence[Triple]]
 Agrees = Callable[[str, Iterable[str]], bool]
 
 
+WCL, SEMEVAL = "wcl", "semeval2010_t8"
+IS_A = "is_a"
+
+METRICS = (
+    Metric(
+        name="wcl.f1",
+        unit="share",
+        about="definitions found, F1",
+        goal=at_least(0.82),
+        beside="wcl.precision",
+    ),
+    Metric(name="wcl.precision", unit="share", about="found definitions that are one", goal=at_least(0.93)),
+    Metric(
+        name="wcl.recall",
+        unit="share",
+        about="definitions that are found",
+        better=Op.AT_LEAST,
+        beside="wcl.precision",
+    ),
+    Metric(
+        name="wcl.parent_accuracy",
+        unit="share",
+        about="found definitions with the right parent",
+        goal=at_least(0.95),
+    ),
+    Metric(
+        name="semeval.part_of.precision",
+        unit="share",
+        about="found parts that are one",
+        goal=at_least(0.90),
+        beside="semeval.part_of.recall",
+    ),
+    Metric(
+        name="semeval.part_of.recall",
+        unit="share",
+        about="parts that are found",
+        goal=at_least(0.12),
+        beside="semeval.part_of.precision",
+    ),
+    Metric(name="semeval.part_of.f1", unit="share", about="parts found, F1", better=Op.AT_LEAST),
+    Metric(
+        name="semeval.false_edges",
+        unit="per 1,000",
+        about="triples per 1,000 sentences in which no part is marked",
+        better=Op.AT_MOST,
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """A sentence of the first set; no parents: it defines nothing."""
 
+    id: str
     text: str
     term: str
     parents: tuple[str, ...]
@@ -44,31 +96,30 @@ class Definition:
 class Pair:
     """A sentence of the second set; no part and whole: its nouns stand otherwise to each other."""
 
+    id: str
     text: str
     nouns: tuple[str, str]
     part: str | None
     whole: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Right, false and missed findings."""
-
-    right: int
-    false: int
-    missed: int
-
-    @property
-    def precision(self) -> float:
-        return self.right / max(1, self.right + self.false)
-
-    @property
-    def recall(self) -> float:
-        return self.right / max(1, self.right + self.missed)
-
-    @property
-    def f1(self) -> float:
-        return 2 * self.right / max(1, 2 * self.right + self.false + self.missed)
+async def measure(bench: Bench) -> Measured:
+    bench.say("Reading definitions, parts and wholes.")
+    sentences = bench.data.sampled(read_definitions(bench.data), by=lambda item: item.term.casefold())
+    pairs = bench.data.sampled(read_pairs(bench.data), by=lambda item: item.id)
+    ours = [
+        *definitions(PRODUCT, sentences, shipped),
+        *detection("semeval.part_of", PRODUCT, parts(pairs, shipped)),
+        false_edges(PRODUCT, pairs, shipped),
+    ]
+    if not bench.wants(IS_A):
+        return Measured(tallies=ours)
+    scan = plain_is_a({item.text: item.term for item in sentences})
+    theirs = definitions(IS_A, sentences, scan, agrees=holds_parent)
+    return Measured(
+        tallies=[*ours, *theirs],
+        systems=[System(name=IS_A, kind=Kind.BASELINE, params={"told": "the term of each sentence"})],
+    )
 
 
 def shipped(text: str) -> list[Triple]:
@@ -91,24 +142,42 @@ def plain_is_a(terms: Mapping[str, str]) -> Scanner:
 
 def _phrase_after(term: str, text: str) -> str | None:
     """What follows the term and, 220 characters on at most, a form of `be` with an article."""
-    cue = rf"{re.escape(term)}.{{0,220}}?\b(?:is|are|was|were|refers to|means) (?:an?|the) ([\w\s-]+)"
+    cue = rf"{re.escape(term)}.{{0,220}}?\b(?:is|are|was|were|refers to|means)\s+(?:an?|the)\s+([\w\s-]+)"
     found = re.search(cue, text, re.IGNORECASE)
     return found.group(1).lower() if found else None
 
 
 def definitions(
-    items: Iterable[Definition], scan: Scanner, *, agrees: Agrees | None = None
-) -> tuple[Found, float]:
+    system: str, items: Sequence[Definition], scan: Scanner, *, agrees: Agrees | None = None
+) -> list[Tally]:
     """How well definitions are found, and the share of those found whose parent is right."""
     agrees = agrees or is_parent
-    outcomes = [
-        (item, [triple for triple in scan(item.text) if _is_about(triple, item.term)]) for item in items
-    ]
-    right = [(item, triples) for item, triples in outcomes if item.parents and triples]
-    false = sum(not item.parents and bool(triples) for item, triples in outcomes)
-    missed = sum(bool(item.parents) and not triples for item, triples in outcomes)
-    agree = sum(any(agrees(triple.parent, item.parents) for triple in triples) for item, triples in right)
-    return Found(right=len(right), false=false, missed=missed), agree / max(1, len(right))
+    findings: list[Finding] = []
+    parents: list[Item] = []
+    for item in items:
+        found = [triple for triple in scan(item.text) if _is_about(triple, item.term)]
+        wanted = bool(item.parents)
+        told = _told(item.text, found, term=item.term, parents=", ".join(item.parents))
+        findings.append(
+            Finding(
+                id=item.id,
+                wanted=wanted,
+                found=bool(found),
+                right=wanted and bool(found),
+                group=item.term,
+                told=told,
+            )
+        )
+        if wanted and found:
+            right = any(agrees(triple.parent, item.parents) for triple in found)
+            parents.append(counted(item.id, right, group=item.term, told=told))
+    accuracy = Tally(metric="wcl.parent_accuracy", system=system, items=parents)
+    return [*detection("wcl", system, findings), accuracy]
+
+
+def _told(text: str, triples: Iterable[Triple], **more: str) -> dict[str, str]:
+    said = (f"{triple.subject} {'ISA' if triple.is_isa else 'ISPART'} {triple.parent}" for triple in triples)
+    return {"text": text, "found": "; ".join(said), **more}
 
 
 def _is_about(triple: Triple, term: str) -> bool:
@@ -130,16 +199,23 @@ def _last(phrase: str) -> str:
     return phrase.rpartition(" ")[2]
 
 
-def parts(items: Iterable[Pair], scan: Scanner) -> Found:
-    """How well parts and their wholes are found."""
-    right = false = missed = 0
+def parts(items: Iterable[Pair], scan: Scanner) -> list[Finding]:
+    """How well parts and their wholes are found. Joined both ways round, it is found and not right."""
+    found: list[Finding] = []
     for item in items:
-        joined = {way for triple in scan(item.text) if not triple.is_isa for way in _ways(triple, item.nouns)}
+        triples = scan(item.text)
+        joined = {way for triple in triples if not triple.is_isa for way in _ways(triple, item.nouns)}
         wanted = (item.part, item.whole) if item.part and item.whole else None
-        right += wanted in joined
-        missed += wanted is not None and wanted not in joined
-        false += bool(joined - {wanted})
-    return Found(right=right, false=false, missed=missed)
+        found.append(
+            Finding(
+                id=item.id,
+                wanted=wanted is not None,
+                found=bool(joined),
+                right=joined == {wanted},
+                told=_told(item.text, triples, nouns=", ".join(item.nouns), part=item.part or ""),
+            )
+        )
+    return found
 
 
 def _ways(triple: Triple, nouns: tuple[str, str]) -> list[tuple[str, str]]:
@@ -154,32 +230,44 @@ def _has(operand: str, noun: str) -> bool:
     return bool(set(operand.split()) & set(_spaced(noun).split()))
 
 
-def per_thousand(texts: Iterable[str], scan: Scanner) -> float:
-    """Triples in a thousand sentences that say nothing outright."""
-    counts = [len(scan(text)) for text in texts]
-    return 1000 * sum(counts) / max(1, len(counts))
+def false_edges(system: str, items: Iterable[Pair], scan: Scanner) -> Tally:
+    """Triples of whatever kind in sentences in which no part is marked, per thousand of them."""
+    found = [
+        Item(id=item.id, part=1000.0 * len(triples), right=not triples, told=_told(item.text, triples))
+        for item in items
+        if not item.part
+        for triples in [scan(item.text)]
+    ]
+    return Tally(metric="semeval.false_edges", system=system, items=found)
 
 
 def _spaced(written: str) -> str:
     return " ".join(token.text.replace("_", " ") for token in tokens(written))
 
 
-def read_definitions(folder: Path) -> list[Definition]:
-    """The definition sentences in a folder of data."""
+def read_definitions(data: Data) -> list[Definition]:
+    """The definition sentences."""
     return [
-        Definition(text=row["text"], term=row["term"], parents=tuple(row["parents"]))
-        for row in _rows(folder / "wcl" / "sentences.jsonl.gz")
+        Definition(id=row["id"], text=row["text"], term=row["term"], parents=tuple(row["parents"]))
+        for row in data.rows(WCL, "sentences", needs=("id", "text", "term", "parents"))
     ]
 
 
-def read_pairs(folder: Path, name: str = "sentences") -> list[Pair]:
-    """The part–whole sentences in a folder of data; `calibration` is the other file."""
+def read_pairs(data: Data) -> list[Pair]:
+    """The sentences with parts and wholes among them."""
     return [
-        Pair(text=row["text"], nouns=(row["e1"], row["e2"]), part=row["part"], whole=row["whole"])
-        for row in _rows(folder / "semeval2010_t8" / f"{name}.jsonl.gz")
+        Pair(
+            id=row["id"], text=row["text"], nouns=(row["e1"], row["e2"]), part=row["part"], whole=row["whole"]
+        )
+        for row in data.rows(SEMEVAL, "sentences", needs=("id", "text", "e1", "e2", "part", "whole"))
     ]
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, mode="rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+EXTRACT = Suite(
+    name="extract",
+    about="What is said outright: definitions, and parts of wholes.",
+    metrics=METRICS,
+    measure=measure,
+    needs=(WCL, SEMEVAL),
+    timed=False,
+)

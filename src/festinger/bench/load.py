@@ -63,6 +63,7 @@ def request(port: int, path: str, body: bytes) -> bytes:
         "Content-Type: application/json",
         # Passing through is what this load measures; what memory adds is measured apart, with a memory to ask.
         "X-Festinger-Memory: off",
+        "X-Festinger-Loop: off",
         f"Content-Length: {len(body)}",
     ]
     return "\r\n".join([*head, "", ""]).encode() + body

@@ -6,6 +6,7 @@ marked `noisy`: its absolute figures mean little, only the ratios between system
 
 import os
 import platform
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from festinger import __version__
+from festinger.store.binaries import shipped
 
 NOISY_LOAD = 0.5
 """Load a core before the start above which a machine is noisy."""
@@ -25,6 +27,9 @@ class Machine:
     ram_gb: float
     os: str
     python: str
+    postgres: str
+    """Of the embedded server, which a bench uses; empty where it does not say."""
+    pgvector: str
     load_before: float
     """Processes that wanted a core in the last minute."""
 
@@ -40,6 +45,8 @@ def this_machine() -> Machine:
         ram_gb=round(psutil.virtual_memory().total / 2**30, 1),
         os=f"{platform.system()} {platform.release()}",
         python=platform.python_version(),
+        postgres=_postgres(),
+        pgvector=_pgvector(),
         load_before=round(os.getloadavg()[0], 2),
     )
 
@@ -51,6 +58,17 @@ def _cpu() -> str:
         return platform.processor()
     named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return named[0] if named else platform.processor()
+
+
+def _postgres() -> str:
+    said = subprocess.run([shipped()["postgres"], "--version"], capture_output=True, text=True, check=False)
+    return said.stdout.strip().rpartition(" ")[2]
+
+
+def _pgvector() -> str:
+    control = shipped().folder / "share" / "postgresql" / "extension" / "vector.control"
+    named = re.search(r"^default_version = '(.+)'", control.read_text(), re.MULTILINE)
+    return named[1] if named else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,10 +124,10 @@ async def _run(command: list[str], *, seconds: float) -> str:
     return said
 
 
-def litellm(python: Path, folder: Path, *, upstream_port: int) -> Program:
+def litellm(python: Path, bench: Bench, *, upstream_port: int) -> Program:
     """LiteLLM's proxy with one model, as its own command starts it: one worker, no database, no telemetry."""
     port = free_port()
-    home = folder / LITELLM
+    home = bench.folder / LITELLM
     home.mkdir()
     config = home / "config.yaml"
     config.write_text(
@@ -152,5 +152,5 @@ def litellm(python: Path, folder: Path, *, upstream_port: int) -> Program:
         ready="/health/liveliness",
         folder=home,
         environment=bare_environment(home, **quiet),
-        patience_s=ANSWERS_S,
+        patience_s=bench.peer_patience_s,
     )

@@ -1,7 +1,7 @@
 """What is measured, of whom, and was it good enough?
 
 Values and arithmetic only: a `Metric` with its `Goal`, the `Sample` that one run gives, and the `Result` that
-several runs give together. Nothing here measures or prints.
+several runs give together, or a `Tally` of items. Nothing here measures or prints.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil
 from statistics import median
+
+from festinger.bench.tally import Interval, Tally, difference, interval
 
 
 class Op(StrEnum):
@@ -46,6 +48,14 @@ class Metric:
     unit: str
     about: str
     goal: Goal | None = None
+    better: Op | None = None
+    """Which way is better, where no goal says it."""
+    beside: str = ""
+    """The metric at whose cost this one could be bought: they are read together."""
+
+    @property
+    def direction(self) -> Op | None:
+        return self.goal.op if self.goal is not None else self.better
 
 
 class Kind(StrEnum):
@@ -83,8 +93,17 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """How far we are above the best of the others on the same items."""
+
+    system: str
+    difference: float
+    ci: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The median of several runs, with the least and the greatest of them."""
+    """The median of several runs with the least and the greatest of them, or what items gave with its interval."""
 
     metric: Metric
     system: str
@@ -92,6 +111,10 @@ class Result:
     spread: tuple[float, float]
     n: int
     goal: Goal | None = None
+    counted: bool = False
+    """Whether it was counted from items, and so is the same in every run."""
+    ci: Interval | None = None
+    against: Against | None = None
 
     @property
     def met(self) -> bool | None:
@@ -127,5 +150,57 @@ def _result(metric: Metric, system: System, samples: Sequence[Sample]) -> Result
         value=median(values),
         spread=(min(values), max(values)),
         n=sum(sample.n for sample in samples),
-        goal=metric.goal if system.kind is Kind.PRODUCT else None,
+        goal=_goal_of(metric, system),
     )
+
+
+def _goal_of(metric: Metric, system: System) -> Goal | None:
+    return metric.goal if system.kind is Kind.PRODUCT else None
+
+
+def counted(
+    metrics: Sequence[Metric],
+    systems: Sequence[System],
+    tallies: Sequence[Tally],
+    *,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> list[Result]:
+    """The results of what was counted from items; intervals come from so many draws."""
+    found: list[Result] = []
+    for metric in metrics:
+        there = {tally.system: tally for tally in tallies if tally.metric == metric.name and tally.items}
+        for system in systems:
+            if (tally := there.get(system.name)) is None:
+                continue
+            others = [there[other.name] for other in systems if other is not system and other.name in there]
+            product = system.kind is Kind.PRODUCT
+            found.append(
+                Result(
+                    metric=metric,
+                    system=system.name,
+                    value=tally.value,
+                    spread=(tally.value, tally.value),
+                    n=max(tally.n, 1),
+                    goal=_goal_of(metric, system),
+                    counted=True,
+                    ci=interval(tally.draws(bootstrap, seed=seed)),
+                    against=_against(metric, tally, others, bootstrap=bootstrap, seed=seed)
+                    if product
+                    else None,
+                )
+            )
+    return found
+
+
+def _against(
+    metric: Metric, ours: Tally, others: Sequence[Tally], *, bootstrap: int, seed: int
+) -> Against | None:
+    """Against the best of the others; nothing where there is none, or where the items are not the same."""
+    if not others or metric.direction is None:
+        return None
+    best = (max if metric.direction is Op.AT_LEAST else min)(others, key=lambda tally: tally.value)
+    found = difference(ours, best, times=bootstrap, seed=seed)
+    if found is None:
+        return None
+    return Against(system=best.system, difference=ours.value - best.value, ci=found)

@@ -1,20 +1,24 @@
 """How are suites run, and what becomes of their samples?
 
-Every suite is measured as often as was asked for, each time in a fresh folder with fresh processes. The median of
-the runs is the result, with the least and the greatest beside it. What is shown and written is `report`'s matter.
+A timed suite is measured as often as was asked for, each time in a fresh folder with fresh processes; the median of
+the runs is the result, with the least and the greatest beside it. What is counted from items is counted once. What is
+shown and written is `report`'s matter.
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from festinger import __version__
+from festinger.bench.curve import Curve
+from festinger.bench.data import File
 from festinger.bench.machine import Code, Machine, this_code, this_machine
-from festinger.bench.result import Kind, Result, Sample, Status, System, together
-from festinger.bench.suite import PRODUCT, Bench, Suite
+from festinger.bench.result import Kind, Result, Sample, Status, System, counted, together
+from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.bench.tally import Tally
 
 PREFIX = "fbench-"
 """Short, because the path of a socket in this folder may not be long."""
@@ -34,6 +38,9 @@ class Run:
     machine: Machine
     systems: Sequence[System]
     results: Sequence[Result]
+    tallies: Sequence[Tally] = ()
+    curves: Sequence[Curve] = ()
+    files: Sequence[File] = ()
 
 
 @contextmanager
@@ -44,22 +51,23 @@ def throw_away_folder() -> Iterator[Path]:
 
 
 async def run_suites(suites: Sequence[Suite], bench: Bench) -> Run:
-    """Measure each suite `bench.repeat` times."""
+    """Measure each suite, once or `bench.repeat` times."""
+    for suite in suites:
+        bench.data.require(suite.needs)
     at, machine = bench.clock(), this_machine()
     if machine.noisy:
         bench.say(f"This machine is busy (load {machine.load_before} on {machine.cores} cores): noisy.")
     results: list[Result] = []
+    tallies: list[Tally] = []
+    curves: list[Curve] = []
     systems: list[System] = [System(name=PRODUCT, kind=Kind.PRODUCT, version=__version__)]
     for suite in suites:
-        samples: list[Sample] = []
-        for number in range(bench.repeat):
-            bench.say(f"Suite {suite.name}, run {number + 1} of {bench.repeat}.")
-            folder = bench.folder / f"{suite.name}-{number}"
-            folder.mkdir(mode=WALKABLE)
-            measured = await suite.measure(replace(bench, folder=folder))
-            samples += measured.samples
+        runs = [measured async for measured in _runs(suite, bench)]
+        for measured in runs:
             systems = merged(systems, measured.systems)
-        results += together(suite.metrics, systems, samples)
+        tallies += runs[-1].tallies
+        curves += runs[-1].curves
+        results += _results(suite, systems, runs, bench=bench)
     return Run(
         at=at,
         suites=suites,
@@ -68,7 +76,30 @@ async def run_suites(suites: Sequence[Suite], bench: Bench) -> Run:
         machine=machine,
         systems=systems,
         results=results,
+        tallies=tallies,
+        curves=curves,
+        files=[bench.data.read[name] for name in sorted(bench.data.read)],
     )
+
+
+async def _runs(suite: Suite, bench: Bench) -> AsyncIterator[Measured]:
+    times = bench.repeat if suite.timed else 1
+    for number in range(times):
+        bench.say(f"Suite {suite.name}, run {number + 1} of {times}.")
+        folder = bench.folder / f"{suite.name}-{number}"
+        folder.mkdir(mode=WALKABLE)
+        yield await suite.measure(replace(bench, folder=folder))
+
+
+def _results(
+    suite: Suite, systems: Sequence[System], runs: Sequence[Measured], *, bench: Bench
+) -> list[Result]:
+    """In the order of the suite's metrics, timed and counted ones as they come."""
+    samples: list[Sample] = [sample for measured in runs for sample in measured.samples]
+    timed = together(suite.metrics, systems, samples)
+    known = counted(suite.metrics, systems, runs[-1].tallies, bootstrap=bench.bootstrap, seed=bench.seed)
+    order = {metric.name: place for place, metric in enumerate(suite.metrics)}
+    return sorted([*timed, *known], key=lambda result: order[result.metric.name])
 
 
 def merged(known: Sequence[System], found: Sequence[System]) -> list[System]:

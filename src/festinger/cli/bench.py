@@ -1,26 +1,40 @@
-"""`festinger bench`: how fast it is, side by side with others, in one run."""
+"""`festinger bench`: how good and how fast it is, side by side with others, in one run."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import orjson
 import typer
 
-from festinger.bench.catalogue import SUITES, chosen_suites
+from festinger.bench.catalogue import SUITES, chosen_suites, suite_of
+from festinger.bench.compare import falls, read_document
+from festinger.bench.data import Data
+from festinger.bench.floors import FILE, SMOKE, WHOLE, Fallen, raised, read_floors, written
 from festinger.bench.peers import chosen_peers, named_pythons
-from festinger.bench.report import document, headers, listing, missed, rows, unmeasured
+from festinger.bench.report import (
+    below_floor,
+    document,
+    headers,
+    listing,
+    missed,
+    rows,
+    unmeasured,
+    wrong_items,
+)
 from festinger.bench.result import Status
 from festinger.bench.run import Run, run_suites, throw_away_folder
-from festinger.bench.suite import Bench
+from festinger.bench.scorecard import write_report
+from festinger.bench.suite import PRODUCT, Bench
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.errors import BadInput
 
-LIST = "list"
+LIST, SHOW = "list", "show"
 
 MISSED = 4
-"""The exit code of `--check` when a goal is missed."""
+"""The exit code of `--check` when a goal or a floor is missed."""
 
 
 def register(app: typer.Typer) -> None:
@@ -34,16 +48,37 @@ def default_peers_home() -> Path:
 
 async def bench(
     desk: Desk,
-    suites: Annotated[list[str] | None, typer.Argument(help="Suites to run; `list` names them.")] = None,
+    suites: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Suites to run; `list` names them; `show METRIC` prints what one was counted from."
+        ),
+    ] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="Folder in which data sets lie.")] = None,
     as_json: Annotated[
         str | None,
         typer.Option("--json", help="Write one JSON document to this file, or to stdout with `-`."),
     ] = None,
-    repeat: Annotated[
-        int | None, typer.Option("--repeat", min=1, max=100, help="Runs; the median counts.")
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write pages, plots, results and items into this folder.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="What generated texts grow from.")] = 0,
+    with_texts: Annotated[
+        bool, typer.Option("--with-texts", help="Let the items of a report hold their texts.")
+    ] = False,
+    repeat: Annotated[
+        int | None, typer.Option("--repeat", min=1, max=100, help="Runs of what is timed; the median counts.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="What generated texts and draws grow from.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="At most so many items of a kind: a quick look.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few requests only: shows that it runs.")] = False,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="Quality only, on a fixed third of the data, against its floors.")
+    ] = False,
+    baselines: Annotated[
+        str, typer.Option("--baselines", help="Plain ways beside us: all, none, or names.")
+    ] = "all",
     peers: Annotated[str, typer.Option("--peers", help="Others beside us: none, all, or names.")] = "none",
     peers_home: Annotated[
         Path | None, typer.Option("--peers-home", help="Folder for the environments of peers.")
@@ -52,51 +87,128 @@ async def bench(
         list[str] | None,
         typer.Option("--peer-python", help="Use this Python for a peer, as `name=path`; may be repeated."),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Exit 4 if a goal is missed.")] = False,
+    compare: Annotated[
+        Path | None, typer.Option("--compare", help="JSON of an earlier run: tell what fell since.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit 4 if a goal or a floor is missed, or something fell.")
+    ] = False,
+    raise_floors: Annotated[
+        bool, typer.Option("--raise-floors", help="Keep what was reached as the new floors.")
+    ] = False,
+    wrong: Annotated[bool, typer.Option("--wrong", help="With `show`: only what went wrong.")] = False,
+    system: Annotated[str, typer.Option("--system", help="With `show`: of whom.")] = PRODUCT,
 ) -> int:
-    """Measure speed, memory and start on a throw-away store.
+    """Measure quality, speed, memory and start on a throw-away store.
 
-    Example: festinger bench foundation --peers all --json result.json
+    Example: festinger bench extract loops --data ~/data --report out
     """
     names = suites or []
     if names == [LIST]:
-        metrics = [metric for suite in SUITES.values() for metric in suite.metrics]
-        desk.show({}, table=desk.table(("metric", "unit", "goal", "what it is"), listing(metrics)))
+        desk.show({}, table=desk.table(("suite", "metric", "unit", "goal", "what it is"), listing(SUITES)))
         return 0
     if desk.database is not None:
         raise BadInput(
             "A bench opens a throw-away store of its own.",
             hint="Leave `--database` out; nothing was touched.",
         )
-    chosen = chosen_suites(names)
+    shown = _shown(names)
+    now = desk.settings().now.bench
+    folder_of_data = data or (Path(now.data) if now.data else None)
     with throw_away_folder() as folder:
         asked = Bench(
             folder=folder,
             seed=seed,
-            repeat=repeat or desk.settings().now.bench.repeat,
+            repeat=repeat or now.repeat,
             quick=quick,
+            smoke=smoke,
+            data=Data(folder=folder_of_data, limit=limit, third=smoke),
+            baselines=None if baselines == "all" else frozenset(baselines.split(",")) - {"none"},
+            # A floor is met or not; how sure a number is takes longer than a smoke run has.
+            bootstrap=0 if smoke else now.bootstrap,
             peers=chosen_peers(peers),
             peers_home=peers_home or default_peers_home(),
             peer_pythons=named_pythons(peer_python or []),
+            peer_patience_s=now.peer_timeout_s,
             say=desk.say,
         )
+        chosen = [suite_of(shown)[0]] if shown else chosen_suites(names, smoke=smoke)
         run = await run_suites(chosen, asked)
+    if shown:
+        _show_items(desk, run, shown, system=system, only_wrong=wrong)
+        return 0
     _write(desk, run, as_json)
-    return MISSED if check and missed(run) else 0
+    if report is not None:
+        write_report(run, report, with_texts=with_texts)
+        desk.say(f"The scorecard is in {report / 'scorecard.html'}.")
+    if raise_floors:
+        _raise_floors(run)
+    faults = _faults(run, compare)
+    for fault in faults:
+        desk.say(fault)
+    return MISSED if check and faults else 0
+
+
+def _shown(names: Sequence[str]) -> str:
+    """The metric whose items are to be shown; nothing if none is."""
+    if not names or names[0] != SHOW:
+        return ""
+    if len(names) != 2:
+        raise BadInput("Which metric is to be shown?", hint="Write `festinger bench show METRIC`.")
+    return suite_of(names[1])[1].name
+
+
+def _faults(run: Run, compare: Path | None) -> list[str]:
+    """Why a check fails, a line each. A smoke run is held to its floors alone: goals are for whole runs."""
+    goals = [] if run.bench.smoke else missed(run)
+    found = [f"{one.metric.name}: the goal is {one.goal}, it is {one.value:.4g}." for one in goals]
+    found += [_fallen(run, one) for one in below_floor(run, read_floors())]
+    return [*found, *(falls(read_document(compare), document(run)) if compare else [])]
+
+
+def _fallen(run: Run, one: Fallen) -> str:
+    items = wrong_items(run, one.metric.name)
+    return f"{one}{'; wrong are ' + ', '.join(items) if items else ''}."
+
+
+def _raise_floors(run: Run) -> None:
+    if run.bench.partial and not run.bench.smoke:
+        raise BadInput("A partial run raises no floor.", hint="Leave `--limit` and `--quick` out.")
+    floors = {name: dict(table) for name, table in read_floors().items()}
+    kind = SMOKE if run.bench.smoke else WHOLE
+    FILE.write_text(written({**floors, kind: raised(floors.get(kind, {}), run.results)}))
+
+
+def _show_items(desk: Desk, run: Run, metric: str, *, system: str, only_wrong: bool) -> None:
+    items = [
+        item
+        for tally in run.tallies
+        if (tally.metric, tally.system) == (metric, system)
+        for item in tally.items
+        if not only_wrong or item.right is False
+    ]
+    if not items:
+        desk.say("No such item.")
+    for item in items:
+        verdict = "" if item.right is None else "right" if item.right else "wrong"
+        told = "\n".join(f"  {name}: {text}" for name, text in item.told.items())
+        desk.show({}, text=f"{item.id} {verdict}\n{told}")
 
 
 def _write(desk: Desk, run: Run, where: str | None) -> None:
-    written = orjson.dumps(document(run), option=orjson.OPT_INDENT_2) + b"\n"
+    result = orjson.dumps(document(run), option=orjson.OPT_INDENT_2) + b"\n"
     if where == "-":
-        typer.echo(written, nl=False)
+        typer.echo(result, nl=False)
         return
     if where is not None:
-        Path(where).write_bytes(written)
-    desk.show({}, table=desk.table(headers(run), rows(run)))
-    for system in run.systems:
-        if system.status is not Status.RAN:
-            desk.say(f"{system.name}: {system.status}, {system.reason}.")
+        Path(where).write_bytes(result)
+    for suite in run.suites:
+        desk.say(f"{suite.name}: {suite.about}")
+        desk.show({}, table=desk.table(headers(run, suite), rows(run, suite)))
+    for one in run.systems:
+        if one.status is not Status.RAN:
+            desk.say(f"{one.name}: {one.status}, {one.reason}.")
     if left := unmeasured(run):
         desk.say(f"{len(left)} goals were not measured.")
-    if run.machine.noisy:
+    if run.machine.noisy and any(suite.timed for suite in run.suites):
         desk.say("The machine was busy before the start: trust the ratios, not the figures.")

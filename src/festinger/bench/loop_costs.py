@@ -1,0 +1,82 @@
+"""What does looking for loops cost?
+
+In microseconds: one look of the rule `period`, one chunk of a stream with all rules, and the history of one request
+whose messages were met before, as all but the newest ones are.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+from festinger.bench.loop_streams import CHUNK, cut
+from festinger.bench.result import Metric, Sample, at_most, percentile
+from festinger.bench.suite import PRODUCT
+from festinger.clock import Stopwatch
+from festinger.proxy.loops.message import Call, Message, Role
+from festinger.proxy.loops.period import Tail
+from festinger.proxy.loops.restraint import Allowance
+from festinger.proxy.loops.steps import Keys, steps_of
+from festinger.proxy.loops.stream import LOOK_EVERY, Detector
+from festinger.proxy.loops.turns import worst
+from festinger.settings.tree import LoopSettings
+
+HISTORY = 200
+LOOKS = 1_000
+
+METRICS = (
+    Metric(name="loops.period.cost", unit="µs", about="one look of `period`, median", goal=at_most(2)),
+    Metric(name="loops.chunk.cost_p50", unit="µs", about="one chunk of a stream, median"),
+    Metric(name="loops.chunk.cost_p99", unit="µs", about="one chunk of a stream, p99", goal=at_most(50)),
+    Metric(name="loops.turn.cost_p50", unit="µs", about=f"a history of {HISTORY} messages, median"),
+    Metric(
+        name="loops.turn.cost_p99",
+        unit="µs",
+        about=f"a history of {HISTORY} messages, p99",
+        goal=at_most(200),
+    ),
+)
+
+
+def long_history() -> list[Message]:
+    """An agent at work, with many steps behind it."""
+    history = [Message(role=Role.USER, text="Mend the build, please.", by_person=True)]
+    for n in range((HISTORY - 1) // 2):
+        call = Call(name="read_file", arguments=json.dumps({"path": f"src/{n}.py", "lines": 40}))
+        history.append(Message(role=Role.ASSISTANT, calls=(call,)))
+        history.append(Message(role=Role.TOOL, text=f"def f_{n}(): ...\n" * 60))
+    return history
+
+
+def costs(
+    texts: Sequence[str], history: Sequence[Message], *, stopwatch: Stopwatch, settings: LoopSettings
+) -> list[Sample]:
+    """One run over these texts and this history."""
+    looks: list[float] = []
+    chunks: list[float] = []
+    for text in texts:
+        tail = Tail(
+            least_count=settings.stream.period_notice, least_chars=settings.stream.period_notice_chars
+        )
+        detector = Detector(settings.stream, Allowance())
+        looks += (_took(tail.grow, piece, stopwatch) for piece in cut(text, LOOK_EVERY))
+        chunks += (_took(detector.feed, piece, stopwatch) for piece in cut(text, CHUNK))
+    keys = Keys()
+    steps_of(history, keys)
+    turns = [
+        _took(lambda given: worst(steps_of(given, keys), settings), history, stopwatch) for _ in range(LOOKS)
+    ]
+    found = {
+        "loops.period.cost": (median(looks), len(looks)),
+        "loops.chunk.cost_p50": (median(chunks), len(chunks)),
+        "loops.chunk.cost_p99": (percentile(chunks, 0.99), len(chunks)),
+        "loops.turn.cost_p50": (median(turns), LOOKS),
+        "loops.turn.cost_p99": (percentile(turns, 0.99), LOOKS),
+    }
+    return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
+
+
+def _took(deed: Callable[[Any], object], given: object, stopwatch: Stopwatch) -> float:
+    since = stopwatch()
+    deed(given)
+    return (stopwatch() - since) * 1e6

@@ -1,0 +1,108 @@
+"""How well does the highest level of a conversation tell wasted effort from honest work?
+
+Recorded traces are read turn by turn, as their requests would have come. The mere length of a trace is scored
+beside us: what does no better than length says little.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from festinger.bench.loop_baselines import repeat_count
+from festinger.bench.loop_streams import alarm
+from festinger.bench.suite import PRODUCT
+from festinger.bench.tally import Item, Tally, auroc
+from festinger.proxy.loops.message import Call, Message, Role
+from festinger.proxy.loops.steps import Item as Step
+from festinger.proxy.loops.steps import Keys, steps_of
+from festinger.proxy.loops.turns import worst
+from festinger.settings.tree import LoopSettings
+
+REPEAT_COUNT, LENGTH = "repeat_count", "length"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """What an agent did, and whether people found that it wasted effort."""
+
+    id: str
+    history: Sequence[Message]
+    is_loop: bool = False
+
+
+def trace_of(steps: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """A recorded trace of model and tool steps as a history: a model's words with the calls that follow them."""
+    history = [Message(role=Role.USER, text="The task.", by_person=True)]
+    words = ""
+    for is_tool, group in groupby(steps, lambda step: step["kind"] == "tool"):
+        if is_tool:
+            history += _turn(words, list(group))
+            words = ""
+            continue
+        *answers, words = [step.get("output") or "" for step in group]
+        history += [Message(role=Role.ASSISTANT, text=text) for text in answers]
+    return [*history, Message(role=Role.ASSISTANT, text=words)] if words else history
+
+
+def _turn(words: str, tools: Sequence[Mapping[str, Any]]) -> list[Message]:
+    calls = tuple(
+        Call(name=tool.get("tool") or "", arguments=tool.get("input") or "", id=str(at))
+        for at, tool in enumerate(tools)
+    )
+    results = [
+        Message(role=Role.TOOL, text=tool.get("output") or "", answers=str(at))
+        for at, tool in enumerate(tools)
+    ]
+    return [Message(role=Role.ASSISTANT, text=words, calls=calls), *results]
+
+
+def chat_of(steps: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """A recorded chat with tool calls as a history; its users are people."""
+    return [
+        Message(
+            role=Role(step["role"]),
+            text=step.get("content") or "",
+            calls=tuple(
+                Call(name=call["name"], arguments=call["arguments"]) for call in step.get("tool_calls") or ()
+            ),
+            by_person=step["role"] == "user",
+        )
+        for step in steps
+    ]
+
+
+def highest_level(history: Sequence[Message], settings: LoopSettings) -> int:
+    """The highest level that any request of this conversation would have met."""
+    keys, levels = Keys(), [0]
+    for end in range(1, len(history) + 1):
+        repeat = worst(steps_of(history[:end], keys), settings)
+        levels.append(repeat.level if repeat else 0)
+    return max(levels)
+
+
+def of_the_product(traces: Sequence[Trace], settings: LoopSettings) -> Tally:
+    return _ranked(PRODUCT, traces, lambda trace: highest_level(trace.history, settings))
+
+
+def of_repeat_count(traces: Sequence[Trace]) -> Tally:
+    return _ranked(REPEAT_COUNT, traces, lambda trace: repeat_count(_steps(trace)))
+
+
+def of_length(traces: Sequence[Trace]) -> Tally:
+    return _ranked(LENGTH, traces, lambda trace: len(_steps(trace)))
+
+
+def _ranked(system: str, traces: Sequence[Trace], score: Callable[[Trace], float]) -> Tally:
+    items = [Item(id=trace.id, part=float(score(trace)), whole=float(trace.is_loop)) for trace in traces]
+    return Tally(metric="trail.auroc", system=system, items=items, statistic=auroc)
+
+
+def _steps(trace: Trace) -> list[Step]:
+    return steps_of(trace.history, Keys())
+
+
+def flagged(chats: Sequence[Trace], settings: LoopSettings) -> Tally:
+    """The conversations that rise above level 0, to be read by eye."""
+    items = [alarm(chat.id, highest_level(chat.history, settings) > 0, {}) for chat in chats]
+    return Tally(metric="tau.runs_flagged", system=PRODUCT, items=items)
