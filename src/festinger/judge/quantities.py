@@ -1,0 +1,292 @@
+"""Which numbers does a text give, of what, and which days does it name?
+
+A quantity is a number with the dimension of its unit, brought to one size: 1.5 GB and 1500 MB are one quantity, 5 ms
+and 5 s are two. Numbers may be written in digits, with separators, in words, with a currency or as a percentage.
+Days are read before numbers, so that the parts of a date are no numbers of their own. Time grows with the length of
+the text alone.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+PLAIN = ""
+"""The dimension of a number without a unit."""
+
+SIGNIFICANT = 9
+"""Digits that are compared: beyond them conversion, not the writer, makes a difference."""
+
+_SMALL = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ORDINALS = [
+    "zeroth",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
+    "twentieth",
+]
+_WORDS: Mapping[str, float] = {
+    **{word: value for value, word in enumerate(_SMALL) if word != "one"},
+    **{word: 20 + 10 * place for place, word in enumerate(_TENS)},
+    "dozen": 12,
+}
+_SCALES: Mapping[str, float] = {
+    "hundred": 100,
+    "thousand": 1e3,
+    "million": 1e6,
+    "billion": 1e9,
+    "trillion": 1e12,
+}
+_SUFFIXES: Mapping[str, float] = {"k": 1e3, "m": 1e6, "bn": 1e9, "mn": 1e6}
+_CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy"}
+_SIZES: Mapping[str, Mapping[float, str]] = {
+    "bytes": {
+        1: "byte bytes b",
+        1e3: "kb kilobyte kilobytes",
+        1e6: "mb megabyte megabytes",
+        1e9: "gb gigabyte gigabytes gig gigs",
+        1e12: "tb terabyte terabytes",
+        2**10: "kib",
+        2**20: "mib",
+        2**30: "gib",
+        2**40: "tib",
+    },
+    "seconds": {
+        1e-9: "ns nanosecond nanoseconds",
+        1e-6: "us µs microsecond microseconds",
+        1e-3: "ms millisecond milliseconds",
+        1: "s sec secs second seconds",
+        60: "min mins minute minutes",
+        3600: "h hr hrs hour hours",
+        86_400: "day days",
+        604_800: "week weeks",
+    },
+    "months": {1: "month months", 12: "year years yr yrs"},
+    "metres": {
+        1e-3: "mm millimetre millimetres millimeter millimeters",
+        1e-2: "cm centimetre centimetres centimeter centimeters",
+        1: "metre metres meter meters",
+        1e3: "km kilometre kilometres kilometer kilometers",
+        1609.344: "mile miles mi",
+        0.3048: "ft foot feet",
+        0.0254: "inch inches",
+        0.9144: "yard yards",
+    },
+    "grams": {
+        1e-3: "mg milligram milligrams",
+        1: "g gram grams",
+        1e3: "kg kilogram kilograms kilo kilos",
+        1e6: "tonne tonnes",
+        453.59237: "lb lbs pound pounds",
+        28.349523125: "oz ounce ounces",
+    },
+    "litres": {1e-3: "ml millilitre millilitres", 1: "l litre litres liter liters"},
+    "hertz": {1: "hz", 1e3: "khz", 1e6: "mhz", 1e9: "ghz"},
+    "percent": {1: "% percent pct"},
+    "celsius": {1: "°c celsius"},
+    "fahrenheit": {1: "°f fahrenheit"},
+    "usd": {1: "usd dollar dollars"},
+    "eur": {1: "eur euro euros"},
+    "gbp": {1: "gbp"},
+}
+_UNITS: Mapping[str, tuple[str, float]] = {
+    unit: (dimension, factor)
+    for dimension, sizes in _SIZES.items()
+    for factor, names in sizes.items()
+    for unit in names.split()
+}
+_NUMBER = re.compile(
+    r"(?P<currency>[$€£¥])?\s?(?<![\w.])(?P<sign>[-+])?(?P<digits>\d++(?:[,_ ]\d{3}(?!\d))*+(?:\.\d++)?+)"
+    r"(?P<ordinal>st|nd|rd|th)?\s?-?(?P<unit>[%µ°]?[a-z]++|%)?"
+)
+_WORD = re.compile(r"[a-zµ°%$€£¥]++")
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_DATE = re.compile(
+    r"\b(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})\b"
+    rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<m2>{_MONTH})\b\.?,?(?:\s(?P<y2>\d{{4}})\b)?"
+    rf"|\b(?P<m3>{_MONTH})\.?\s(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s(?P<y3>\d{{4}})\b)?"
+    rf"|\b(?P<m4>{_MONTH})\.?,?\s(?P<y4>(?:19|20)\d{{2}})\b"
+    r"|\b(?:in|since|until|till|by|from|to|year|of|during|before|after|for)\s(?P<y5>(?:1[5-9]|20)\d{2})\b(?![-.,]?\d)"
+    r"|\b(?P<day>today|yesterday|tomorrow|tonight)\b"
+    r"|\b(?P<ago>\d{1,3})\sdays?\sago\b"
+)
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?:\s?([ap])\.?m\b\.?)?|\b(\d{1,2})\s?([ap])\.?m\b\.?")
+_RELATIVE = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantities:
+    """The numbers of a text, in order, as (dimension, size); its days and years; its times of the day."""
+
+    numbers: tuple[tuple[str, float], ...] = ()
+    counts: frozenset[float] = frozenset()
+    """Numbers without a unit that stand before a word: so many of something, not the name of something."""
+    days: frozenset[str] = frozenset()
+
+
+def quantities(text: str, *, said_at: datetime | None = None) -> Quantities:
+    """The quantities of a text in small letters; relative days are resolved by the time of saying."""
+    days: set[str] = set()
+    rest = _DATE.sub(lambda found: _day(found, days, said_at), text)
+    rest = _CLOCK.sub(lambda found: _clock(found, days), rest)
+    numbers: list[tuple[str, float]] = []
+    counts: set[float] = set()
+    for dimension, size, counted in _numbers(rest):
+        numbers.append((dimension, size))
+        if counted:
+            counts.add(size)
+    return Quantities(numbers=tuple(numbers), counts=frozenset(counts), days=frozenset(days))
+
+
+def _day(found: re.Match[str], days: set[str], said_at: datetime | None) -> str:
+    named = _named_day(found, said_at)
+    if named is None:
+        return found.group()
+    days.add(named)
+    return " "
+
+
+def _named_day(found: re.Match[str], said_at: datetime | None) -> str | None:
+    part = found.groupdict()
+    if part["day"] or part["ago"]:
+        shift = _RELATIVE[part["day"]] if part["day"] else -int(part["ago"])
+        return str((said_at + timedelta(days=shift)).date()) if said_at else f"{shift:+d}"
+    if part["y5"] or part["y4"]:
+        month = _month(part["m4"])
+        return f"{part['y5'] or part['y4']}-{month:02d}" if month else str(part["y5"])
+    year = part["y"] or part["y2"] or part["y3"]
+    month = int(part["m"]) if part["m"] else _month(part["m2"] or part["m3"])
+    day = int(part["d"] or part["d2"] or part["d3"])
+    if month is None or not _is_day(int(year or 2000), month, day):
+        return None
+    return f"{year or '----'}-{month:02d}-{day:02d}"
+
+
+def _month(name: str | None) -> int | None:
+    return _MONTHS.index(name[:3]) + 1 if name else None
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+def _clock(found: re.Match[str], days: set[str]) -> str:
+    hour, minute, half = int(found[1] or found[4]), int(found[2] or 0), found[3] or found[5]
+    if hour > 24 or minute > 59:
+        return found.group()
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    days.add(f"T{hour:02d}:{minute:02d}")
+    return " "
+
+
+def _numbers(text: str) -> Iterator[tuple[str, float, bool]]:
+    """Dimension, size, and whether it counts something."""
+    at = 0
+    for found in _NUMBER.finditer(text):
+        yield from _in_words(text[at : found.start()])
+        at = found.end()
+        yield _digits(text, found)
+    yield from _in_words(text[at:])
+
+
+def _digits(text: str, found: re.Match[str]) -> tuple[str, float, bool]:
+    size = float(re.sub(r"[,_ ]", "", found["digits"])) * (-1 if found["sign"] == "-" else 1)
+    unit = found["unit"] or ""
+    if found["ordinal"]:
+        return "ordinal", size, False
+    if unit in _SCALES or (unit in _SUFFIXES and (found["currency"] or unit != "m")):
+        size, unit = size * (_SCALES.get(unit) or _SUFFIXES[unit]), ""
+        following = _WORD.match(text, found.end() + 1)
+        unit = following.group() if following and following.group() in _UNITS else unit
+    if found["currency"]:
+        return _CURRENCIES[found["currency"]], _rounded(size), False
+    return _sized(size, unit, counted=unit.isalpha())
+
+
+def _sized(size: float, unit: str, *, counted: bool) -> tuple[str, float, bool]:
+    dimension, factor = _UNITS.get(unit, (PLAIN, 1.0))
+    return dimension, _rounded(size * factor), counted and dimension is PLAIN
+
+
+def _rounded(size: float) -> float:
+    return float(f"{size:.{SIGNIFICANT}g}")
+
+
+def _in_words(text: str) -> Iterator[tuple[str, float, bool]]:
+    """The numbers that are written as words; `one` is left out, for it is mostly no number."""
+    words = _WORD.findall(text)
+    at = 0
+    while at < len(words):
+        if words[at] in _ORDINALS[1:] and words[at] != "second":
+            yield "ordinal", float(_ORDINALS.index(words[at])), False
+        elif words[at] == "second" and (at + 1 < len(words)) and words[at - 1] not in _WORDS:
+            yield "ordinal", 2.0, False
+        elif words[at] in _WORDS:
+            size, at = _spelled(words, at)
+            unit = words[at + 1] if at + 1 < len(words) else ""
+            yield _sized(size, unit, counted=bool(unit))
+        at += 1
+
+
+def _spelled(words: list[str], at: int) -> tuple[float, int]:
+    """A number that begins at a word, and its last word."""
+    total, current = 0.0, float(_WORDS[words[at]])
+    while at + 1 < len(words):
+        following = words[at + 1]
+        if following in _SCALES:
+            current *= _SCALES[following]
+            if following != "hundred":
+                total, current = total + current, 0.0
+        elif following in _WORDS and (current % 100 == 0 or (current % 10 == 0 and _WORDS[following] < 10)):
+            current += _WORDS[following]
+        else:
+            break
+        at += 1
+    return total + current, at
