@@ -7,6 +7,7 @@ it is the business of whoever takes it; nothing of that happens in the request.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from festinger.events.event import Happening
 from festinger.proxy.ending import Ended
 from festinger.proxy.framing import Frame
 from festinger.proxy.injection.block import Block
@@ -24,8 +25,12 @@ class Exchange:
     told: MemoryTold
     fresh: Block | None
     """The block that was new in it."""
+    anchor: bytes | None = None
+    """Where the new block stands; none for the system text."""
     heard: Heard
     ended: Ended
+    happenings: tuple[Happening, ...] = ()
+    """What else happened to it, to be told with it."""
 
 
 Take = Callable[[Exchange], None]
@@ -36,12 +41,19 @@ class Listening:
     """Hears one answer."""
 
     def __init__(
-        self, understood: Understood, take: Take, *, told: MemoryTold, fresh: Block | None = None
+        self,
+        understood: Understood,
+        take: Take,
+        *,
+        told: MemoryTold,
+        fresh: Block | None = None,
+        anchor: bytes | None = None,
     ) -> None:
         self._understood = understood
         self._take = take
         self._told = told
         self._fresh = fresh
+        self._anchor = anchor
         self._ear = ear_for(understood.kind)
 
     def hear(self, frame: Frame) -> None:
@@ -53,6 +65,7 @@ class Listening:
                 understood=self._understood,
                 told=self._told,
                 fresh=self._fresh,
+                anchor=self._anchor,
                 heard=self._ear.heard(),
                 ended=how,
             )

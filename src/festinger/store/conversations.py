@@ -45,6 +45,8 @@ class StoredSession:
     parent: SessionId | None
     at: datetime
     blocks: tuple[StoredBlock, ...] = ()
+    rewritten: bool = False
+    """Whether these are all its blocks, in other words than before: something in them was forgotten."""
 
 
 async def keep_sessions(transaction: Transaction, space: SpaceId, sessions: Sequence[StoredSession]) -> None:
@@ -63,8 +65,18 @@ async def keep_sessions(transaction: Transaction, space: SpaceId, sessions: Sequ
         parents=[each.parent for each in rows],
         times=[each.at for each in rows],
     )
+    await _keep_blocks(transaction, space, sessions)
+    for each in sessions:
+        if each.rewritten:
+            await _rewrite_blocks(transaction, space, each)
+
+
+async def _keep_blocks(transaction: Transaction, space: SpaceId, sessions: Sequence[StoredSession]) -> None:
     blocks = {
-        (each.caller, each.session, block.anchor): (each, block) for each in sessions for block in each.blocks
+        (each.caller, each.session, block.anchor): (each, block)
+        for each in sessions
+        if not each.rewritten
+        for block in each.blocks
     }
     placed = [blocks[key] for key in sorted(blocks)]
     if placed:
@@ -79,6 +91,18 @@ async def keep_sessions(transaction: Transaction, space: SpaceId, sessions: Sequ
             notes=[json.dumps(block.notes) for _, block in placed],
             times=[each.at for each, _ in placed],
         )
+
+
+async def _rewrite_blocks(transaction: Transaction, space: SpaceId, session: StoredSession) -> None:
+    anchors = [block.anchor for block in session.blocks]
+    where = {"space": space, "caller": session.caller, "session": session.session, "anchors": anchors}
+    await transaction.run(Q["drop_injections"], **where)
+    await transaction.run(
+        Q["rewrite_injections"],
+        **where,
+        blocks=[block.text for block in session.blocks],
+        notes=[json.dumps(block.notes) for block in session.blocks],
+    )
 
 
 async def find_sessions(

@@ -613,12 +613,28 @@ set head = excluded.head, links = excluded.links, recent = excluded.recent, at =
 where kept.at <= excluded.at;
 
 -- name: keep_injections
--- Keeps the notes that were put into sessions. Of two blocks for one place the first stands.
-insert into injection (space_id, caller, session_id, anchor, id, block, notes, at)
+-- Keeps the notes that were put into sessions. Of two blocks for one place the first stands, but for the one in the
+-- system text, which is written anew.
+insert into injection as kept (space_id, caller, session_id, anchor, id, block, notes, at)
 select %(space)s, each.*
 from unnest(%(callers)s::text[], %(sessions)s::text[], %(anchors)s::bytea[], %(ids)s::uuid[],
             %(blocks)s::text[], %(notes)s::jsonb[], %(times)s::timestamptz[]) as each
-on conflict (space_id, caller, session_id, anchor) do nothing;
+on conflict (space_id, caller, session_id, anchor) do update
+set id = excluded.id, block = excluded.block, notes = excluded.notes, at = excluded.at
+where kept.anchor = '';
+
+-- name: rewrite_injections
+-- Puts the blocks of a session into other words, where something in them was forgotten.
+update injection as kept set block = each.block, notes = each.notes
+from unnest(%(anchors)s::bytea[], %(blocks)s::text[], %(notes)s::jsonb[]) as each (anchor, block, notes)
+where kept.space_id = %(space)s and kept.caller = %(caller)s and kept.session_id = %(session)s
+  and kept.anchor = each.anchor;
+
+-- name: drop_injections
+-- Drops the blocks of a session of which nothing is left.
+delete from injection
+where space_id = %(space)s and caller = %(caller)s and session_id = %(session)s
+  and anchor <> all(%(anchors)s::bytea[]);
 
 -- name: find_sessions
 -- The sessions of a caller that have this name, or that begin with this hash and are not older; the newest first.

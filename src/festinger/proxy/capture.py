@@ -1,0 +1,268 @@
+"""What of an exchange is kept?
+
+What was new in the request, the reply, the calls and how it ended, each with an id that is made of what it is: a
+retry, a regeneration with the same words and a replayed history give the same ids, and nothing is kept twice. Our own
+notes are never among it. Secrets are taken out before anything is written anywhere.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from festinger.events.event import Happening
+from festinger.ids import Origin, SessionId, SpaceId, TraceId
+from festinger.proxy.exchange import Exchange
+from festinger.proxy.injection.removal import without_blocks
+from festinger.proxy.loops.message import Call, Message, Role
+from festinger.proxy.requests.turn import Saying
+from festinger.proxy.sessions.chain import START, content_of_reply, short_sha256
+from festinger.proxy.sessions.recognising import How
+from festinger.proxy.understanding import Understood
+from festinger.settings.tree import ProxySettings
+from festinger.store.exchanges import StoredExchange, Words
+from festinger.text.redaction import without_secrets
+
+TOOL_CHARS = 2000
+"""What is kept of a tool's output, and of the arguments that it was called with."""
+MOST_CALLS = 100
+SHOWN_CHARS = 200
+"""What an event may hold of a text."""
+NAME_CHARS = 120
+"""A longer name of a session is shortened, and told from others by its hash."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injected:
+    """The block that was new in a request."""
+
+    recollection: UUID
+    position: str
+    anchor: str | None
+    notes: Sequence[Mapping[str, Any]]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """An exchange on its way to the store."""
+
+    space: SpaceId
+    exchange: StoredExchange
+    how: str
+    parent: SessionId | None
+    injected: Injected | None = None
+    happenings: tuple[Happening, ...] = ()
+
+
+def captured(exchange: Exchange, *, seen: int, at: datetime, settings: ProxySettings) -> Capture:
+    """What is to be kept of it, secrets not yet taken out. Its first `seen` turns were kept before."""
+    understood, heard = exchange.understood, exchange.heard
+    session = session_name(understood.session.id)
+    own = without_blocks(heard.text, understood.mark)
+    link = reply_link(understood, own, heard.calls)
+    reply = Words(id=_id(session, link, 0), role=Role.ASSISTANT.value, origin=Origin.MODEL, text=own)
+    return Capture(
+        space=understood.visit.space,
+        exchange=StoredExchange(
+            id=_id(session, link, "exchange"),
+            session=session,
+            agent=understood.visit.agent,
+            request=understood.visit.request_id,
+            at=at,
+            said=tuple(_words(understood, session, seen=seen)),
+            reply=reply if own.strip() else None,
+            tool_calls=[_call(call) for call in heard.calls[:MOST_CALLS]],
+            thinking=heard.thinking or None if settings.capture_thinking else None,
+            ended=exchange.ended.value,
+            model=heard.model or understood.request.model,
+            tokens_read=heard.tokens_read,
+            tokens_written=heard.tokens_written,
+            recollection=UUID(exchange.told.recollection) if exchange.told.recollection else None,
+        ),
+        how=understood.how.value,
+        parent=understood.session.parent,
+        injected=_injected(exchange, settings),
+        happenings=exchange.happenings,
+    )
+
+
+def without_any_secret(capture: Capture) -> Capture:
+    """The same, as it may be written down."""
+    exchange = capture.exchange
+    return replace(
+        capture,
+        exchange=replace(
+            exchange,
+            said=tuple(_clean_words(words) for words in exchange.said),
+            reply=_clean_words(exchange.reply) if exchange.reply else None,
+            tool_calls=[
+                {**call, "name": writable(call["name"]), "arguments": writable(call["arguments"])}
+                for call in exchange.tool_calls
+            ],
+            thinking=writable(exchange.thinking) if exchange.thinking else None,
+            model=writable(exchange.model),
+        ),
+    )
+
+
+def writable(text: str) -> str:
+    """A text without secrets, and without what no database takes."""
+    clean = without_secrets(text)
+    if "\x00" in clean:
+        clean = clean.replace("\x00", "")
+    return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
+
+
+def session_name(session: SessionId) -> SessionId:
+    """A session as rows and events name it: clients may call theirs by longer names than an event may hold."""
+    if len(session) <= NAME_CHARS:
+        return session
+    return SessionId(f"{session[: NAME_CHARS - 20]}…{blake2b(session.encode(), digest_size=8).hexdigest()}")
+
+
+def reply_link(understood: Understood, text: str, calls: tuple[Call, ...]) -> bytes:
+    """The hash that the reply will have where it comes back in a history."""
+    content = content_of_reply(Message(role=Role.ASSISTANT, text=text, calls=calls))
+    links = understood.chain.links
+    return short_sha256((links[-1] if links else START) + content)
+
+
+def happenings(capture: Capture, *, new_messages: frozenset[UUID], is_first: bool) -> Iterator[Happening]:
+    """What is told of an exchange that is new, in this order; `is_first` if it is the first of its session."""
+    exchange = capture.exchange
+    if is_first:
+        yield _happening(
+            capture,
+            "session_started",
+            {
+                "session": exchange.session,
+                "agent": exchange.agent,
+                "how": capture.how,
+                "parent_session": session_name(capture.parent) if capture.parent else None,
+            },
+        )
+    if (injected := capture.injected) is not None:
+        yield _happening(
+            capture,
+            "recollection_injected",
+            {
+                "recollection": str(injected.recollection),
+                "session": exchange.session,
+                "position": injected.position,
+                "anchor": injected.anchor,
+                "notes": list(injected.notes),
+                "tokens": injected.tokens,
+            },
+        )
+    yield _happening(capture, "exchange_captured", _told(exchange, new_messages))
+    for happening in capture.happenings:
+        yield replace(
+            happening,
+            subject=_subject(exchange),
+            agent=exchange.agent,
+            session=exchange.session,
+            trace=TraceId(exchange.request),
+        )
+
+
+def _told(exchange: StoredExchange, new: frozenset[UUID]) -> dict[str, Any]:
+    tokens = {"read": exchange.tokens_read, "written": exchange.tokens_written}
+    return {
+        "session": exchange.session,
+        "messages": [
+            {"id": str(words.id), "role": words.role, "origin": words.origin.value}
+            for words in exchange.said
+            if words.id in new
+        ],
+        "reply": str(exchange.reply.id) if exchange.reply else None,
+        "tool_calls": [{"name": call["name"][:SHOWN_CHARS]} for call in exchange.tool_calls],
+        "ended": exchange.ended,
+        "model": exchange.model[:SHOWN_CHARS],
+        "tokens": {name: count for name, count in tokens.items() if count is not None},
+        "recollection": str(exchange.recollection) if exchange.recollection else None,
+    }
+
+
+def _happening(capture: Capture, name: str, payload: Mapping[str, Any]) -> Happening:
+    exchange = capture.exchange
+    return Happening(
+        name=name,
+        subject=_subject(exchange),
+        payload=payload,
+        agent=exchange.agent,
+        session=exchange.session,
+        trace=TraceId(exchange.request),
+    )
+
+
+def subject_of(session: SessionId) -> str:
+    """What events of a session are about."""
+    return f"session:{session}"
+
+
+def _subject(exchange: StoredExchange) -> str:
+    return subject_of(exchange.session)
+
+
+def _words(understood: Understood, session: SessionId, *, seen: int) -> Iterator[Words]:
+    """What was not kept of this session before, the oldest first."""
+    for at in _new_turns(understood, seen):
+        turn, link = understood.request.turns[at], understood.chain.links[at]
+        for number, saying in enumerate(() if turn.transient else turn.sayings):
+            if saying.text.strip():
+                yield Words(
+                    id=_id(session, link, number),
+                    role=turn.role.value,
+                    origin=saying.origin,
+                    text=_cut(saying),
+                )
+
+
+def _new_turns(understood: Understood, seen: int) -> Iterator[int]:
+    contents, session = understood.chain.contents, understood.session
+    replies = {reply.content for reply in session.replies}
+    if understood.how is How.REPLY:
+        # The history was retold: what stands before the last word that is known is no news.
+        known = replies | session.recent
+        seen = max(seen, 1 + max((at for at, content in enumerate(contents) if content in known), default=-1))
+    return (at for at in range(seen, len(contents)) if contents[at] not in replies)
+
+
+def _cut(saying: Saying) -> str:
+    return saying.text[:TOOL_CHARS] if saying.origin is Origin.TOOL else saying.text
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {
+        "id": call.id[:SHOWN_CHARS],
+        "name": call.name[:SHOWN_CHARS],
+        "arguments": call.arguments[:TOOL_CHARS],
+    }
+
+
+def _injected(exchange: Exchange, settings: ProxySettings) -> Injected | None:
+    told = exchange.told
+    if exchange.fresh is None or not told.recollection:
+        return None
+    return Injected(
+        recollection=UUID(told.recollection),
+        position=settings.injection_position if exchange.anchor is None else "turn",
+        anchor=exchange.anchor.hex() if exchange.anchor is not None else None,
+        notes=[
+            {"kind": note.kind, "id": note.id[:SHOWN_CHARS], "version": note.version}
+            for note in exchange.fresh.notes
+        ],
+        tokens=told.tokens,
+    )
+
+
+def _clean_words(words: Words) -> Words:
+    return replace(words, text=writable(words.text))
+
+
+def _id(session: SessionId, link: bytes, what: int | str) -> UUID:
+    made_of = f"{session}:{link.hex()}:{what}".encode()
+    return UUID(bytes=blake2b(made_of, digest_size=16).digest())
