@@ -1,5 +1,6 @@
 """The page at `/admin` and its twin: the same data, the next step, and text that stays text."""
 
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from festinger.seeing.checks import Check, Severity, fail, ok, warn
 from festinger.web.admin import admin
 from festinger.web.pages import page
 from festinger.web.start import clients, next_steps
+
+MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 HOSTILE = [
     "<script>alert(1)</script>",
