@@ -2,7 +2,8 @@
 
 An answer is whole when its end mark came: `done`, `[DONE]`, `message_stop`, or the end of a JSON document.
 What only stops has ended abruptly. An error that comes after the head of a good answer is an error. A
-client that leaves has its reasons: agents close as soon as a tool call can be read.
+client that leaves has its reasons: agents close as soon as a tool call can be read. An answer that went round in
+circles was cut by us.
 """
 
 from enum import StrEnum
@@ -15,6 +16,7 @@ class Ended(StrEnum):
     ABRUPT = "abrupt"
     ERROR = "error"
     CLIENT = "client"
+    CUT = "cut"
 
 
 WHOLE_EVENTS = frozenset({"message_stop", "response.completed", "response.incomplete"})

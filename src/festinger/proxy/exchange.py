@@ -11,8 +11,11 @@ from festinger.events.event import Happening
 from festinger.proxy.ending import Ended
 from festinger.proxy.framing import Frame
 from festinger.proxy.injection.block import Block
+from festinger.proxy.injection.removal import without_blocks
+from festinger.proxy.overhearing import Watcher
 from festinger.proxy.replies.heard import Heard
 from festinger.proxy.replies.hearing import ear_for
+from festinger.proxy.tap import Ending
 from festinger.proxy.telling import MemoryTold
 from festinger.proxy.understanding import Understood
 
@@ -48,6 +51,7 @@ class Listening:
         told: MemoryTold,
         fresh: Block | None = None,
         anchor: bytes | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         self._understood = understood
         self._take = take
@@ -55,18 +59,28 @@ class Listening:
         self._fresh = fresh
         self._anchor = anchor
         self._ear = ear_for(understood.kind)
+        self._watcher = watcher
+        self._overheard = watcher.overhear(self._ear) if watcher else None
 
-    def hear(self, frame: Frame) -> None:
-        self._ear.hear(frame)
+    def hear(self, frame: Frame) -> Ending | None:
+        delta = self._ear.hear(frame)
+        return self._overheard.hear(frame, delta) if self._overheard else None
 
     def ended(self, how: Ended, *, unreadable: int) -> None:
+        heard = self._ear.heard()
         self._take(
             Exchange(
                 understood=self._understood,
                 told=self._told,
                 fresh=self._fresh,
                 anchor=self._anchor,
-                heard=self._ear.heard(),
+                heard=heard,
                 ended=how,
+                happenings=self._happenings(heard),
             )
         )
+
+    def _happenings(self, heard: Heard) -> tuple[Happening, ...]:
+        if self._watcher is None or self._overheard is None:
+            return ()
+        return self._watcher.over(self._overheard, without_blocks(heard.text, self._understood.mark))

@@ -33,6 +33,10 @@ class Reader(Protocol):
     def overflowed(self) -> bool:
         """Whether there was too much to hold, so that nothing more is read."""
 
+    @property
+    def pending(self) -> int:
+        """How many of the latest bytes belong to a frame that is not complete."""
+
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that these bytes complete."""
 
@@ -61,6 +65,10 @@ class _Lines:
         self._hold(tail)
         return lines
 
+    @property
+    def held(self) -> int:
+        return self._size
+
     def rest(self) -> bytes:
         held, self._held, self._size = b"".join(self._held), [], 0
         return held
@@ -83,6 +91,10 @@ class NdjsonReader:
     @property
     def overflowed(self) -> bool:
         return self._lines.overflowed
+
+    @property
+    def pending(self) -> int:
+        return self._lines.held
 
     def feed(self, chunk: bytes) -> list[Frame]:
         return self._frames(self._lines.feed(chunk))
@@ -111,15 +123,21 @@ class SseReader:
         self._event = ""
         self._data: list[bytes] = []
         self._size = 0
+        self._since = 0
         self.unreadable = 0
 
     @property
     def overflowed(self) -> bool:
         return self._lines.overflowed or self._size > self._limit
 
+    @property
+    def pending(self) -> int:
+        return self._since + self._lines.held
+
     def feed(self, chunk: bytes) -> list[Frame]:
         frames: list[Frame] = []
         for line in self._lines.feed(chunk):
+            self._since += len(line) + 1
             if self._size <= self._limit:
                 self._take(line.removesuffix(b"\r"), frames)
         return frames
@@ -145,7 +163,7 @@ class SseReader:
 
     def _dispatch(self, frames: list[Frame]) -> None:
         data, event = b"\n".join(self._data), self._event
-        self._data, self._event, self._size = [], "", 0
+        self._data, self._event, self._size, self._since = [], "", 0, 0
         if data.strip() == DONE.encode():
             frames.append(Frame(data=DONE, event=event))
         elif data:
@@ -164,6 +182,10 @@ class JsonReader:
         self._size = 0
         self.unreadable = 0
         self.overflowed = False
+
+    @property
+    def pending(self) -> int:
+        return self._size
 
     def feed(self, chunk: bytes) -> list[Frame]:
         self._size += len(chunk)

@@ -1,12 +1,13 @@
 """What does a listener get to hear of an answer while it streams past?
 
 The tap reads a copy of the bytes and hands frames to one listener, then says how the answer ended. It never
-holds a byte back, and a listener that fails is left behind while the stream goes on. Nobody listening
-means no tap at all.
+holds a byte back, and a listener that fails is left behind while the stream goes on. A listener may ask for the
+answer to end, which it then does after the last whole frame. Nobody listening means no tap at all.
 """
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 from festinger.proxy.edge import going_on
@@ -18,9 +19,21 @@ from festinger.proxy.upstream import UpstreamFailed
 PART = "proxy tap"
 
 
+Ending = Callable[[], bytes]
+"""The bytes that end an answer legally after all that was heard of it; none if it has ended by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """The answer ends within a chunk: so many bytes of it still go out, and then these."""
+
+    whole: int
+    ending: bytes
+
+
 class Listener(Protocol):
-    def hear(self, frame: Frame) -> None:
-        """One object of the answer."""
+    def hear(self, frame: Frame) -> Ending | None:
+        """One object of the answer; says how to end it here, if it must."""
 
     def ended(self, how: Ended, *, unreadable: int) -> None:
         """The answer is over; so many pieces of it could not be read."""
@@ -35,25 +48,40 @@ def nobody(visit: Visit) -> None:
 
 
 class Tap:
-    def __init__(self, listener: Listener, reader: Reader) -> None:
+    def __init__(self, listener: Listener, reader: Reader, *, endless: bool = True) -> None:
         self._listener = listener
         self._reader = reader
         self._streamed = not isinstance(reader, JsonReader)
+        self._endless = endless
         self._mark: Ended | None = None
         self._failed = False
 
-    def feed(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> Cut | None:
+        """Hear a chunk before it goes out. Where the listener cuts the answer, what is to go out in its place."""
+        cut = None
         if not self._failed:
             with going_on(PART) as attempt:
-                self._hear(self._reader.feed(chunk))
+                cut = self._cut(chunk, self._hear(self._reader.feed(chunk)))
             self._failed = attempt.failed != ""
+        return cut
 
     def end(self, how: Ended | None = None) -> None:
         """`how` if it is known from outside; else what the answer itself said, and without a word, abrupt."""
         if not self._failed:
             with going_on(PART):
-                self._hear(self._reader.finish())
+                if self._mark is not Ended.CUT:
+                    self._hear(self._reader.finish())
                 self._listener.ended(how or self._mark or Ended.ABRUPT, unreadable=self._reader.unreadable)
+
+    def _cut(self, chunk: bytes, ending: Ending | None) -> Cut | None:
+        # The end may have come in the same chunk as the reason to cut.
+        if ending is None or self._mark is not None or not self._endless:
+            return None
+        last = ending()
+        if not last:
+            return None
+        self._mark = Ended.CUT
+        return Cut(whole=len(chunk) - self._reader.pending, ending=last)
 
     def __enter__(self) -> Self:
         return self
@@ -64,10 +92,12 @@ class Tap:
         else:
             self.end(Ended.ABRUPT if issubclass(kind, UpstreamFailed) else Ended.CLIENT)
 
-    def _hear(self, frames: list[Frame]) -> None:
+    def _hear(self, frames: list[Frame]) -> Ending | None:
+        ending = None
         for frame in frames:
             self._mark = mark_in(frame, streamed=self._streamed) or self._mark
-            self._listener.hear(frame)
+            ending = self._listener.hear(frame) or ending
+        return ending
 
 
 _NO_TAP = nullcontext(None)
@@ -82,4 +112,6 @@ def tapped(
     named = {name.lower(): value for name, value in headers}
     if named.get(b"content-encoding", b"identity") != b"identity":
         return _NO_TAP
-    return Tap(listener, reader_for(named.get(b"content-type", b"")))
+    # An answer that has said how long it is cannot be given another end.
+    endless = b"content-length" not in named
+    return Tap(listener, reader_for(named.get(b"content-type", b"")), endless=endless)

@@ -13,6 +13,9 @@ REGISTRY = CollectorRegistry(auto_describe=True)
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Histogram bounds from 1 ms to 10 s."""
 
+TOKENS = (10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2500.0)
+"""Histogram bounds for sizes of texts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
@@ -47,9 +50,9 @@ def _gauge(name: str, meaning: str, *labels: str) -> Gauge:
     return Gauge(name, meaning, labels, registry=REGISTRY)
 
 
-def _histogram(name: str, meaning: str, *labels: str) -> Histogram:
+def _histogram(name: str, meaning: str, *labels: str, buckets: tuple[float, ...] = SECONDS) -> Histogram:
     _listed("histogram", name, meaning, labels)
-    return Histogram(name, meaning, labels, registry=REGISTRY, buckets=SECONDS)
+    return Histogram(name, meaning, labels, registry=REGISTRY, buckets=buckets)
 
 
 DEGRADED = _counter("festinger_degraded_total", "Times that work went on without a part.", "what")
@@ -86,6 +89,22 @@ PROXY_OVERHEAD = _histogram("festinger_proxy_overhead_seconds", "Time that the p
 PROXY_UPSTREAM_ERRORS = _counter("festinger_proxy_upstream_errors_total", "Upstream failures.", "kind")
 PROXY_CANCELLED = _counter("festinger_proxy_cancelled_total", "Requests that the client left.", "window")
 PROXY_MEMORY = _counter("festinger_proxy_memory_total", "What memory did for requests.", "result", "reason")
+PROXY_LOOPS = _counter("festinger_proxy_loops_total", "Loops that reached a level.", "rule", "level")
+PROXY_STREAM_CUTS = _counter("festinger_proxy_stream_cuts_total", "Answers cut while they streamed.", "rule")
+PROXY_BREAKERS_OPEN = _gauge("festinger_proxy_breakers_open", "Sessions whose breaker is open.")
+PROXY_PREFIX_CHANGED = _counter(
+    "festinger_proxy_prefix_changed_total", "Prompts whose forwarded beginning changed.", "reason"
+)
+
+PROXY_CAPTURE_DROPPED = _counter(
+    "festinger_proxy_capture_dropped_total", "Captured things lost; must stay 0."
+)
+PROXY_SPOOL_BYTES = _gauge("festinger_proxy_spool_bytes", "Captured things that wait for the store.")
+PROXY_SESSIONS = _gauge("festinger_proxy_sessions", "Sessions in memory.")
+PROXY_NOTES = _counter("festinger_proxy_notes_injected_total", "Notes put into requests.")
+PROXY_BLOCK_TOKENS = _histogram(
+    "festinger_proxy_block_tokens", "Tokens of a new block of notes.", buckets=TOKENS
+)
 
 WORLD_REFUSED = _counter("festinger_world_refused_total", "Statements of texts and models dropped.", "reason")
 WORLD_ZERO_HITS = _counter("festinger_world_zero_hits_total", "Salient names that nothing is known about.")

@@ -14,9 +14,9 @@ import orjson
 
 from festinger.proxy.replies.heard import Heard
 from festinger.proxy.replies.responding import responses_end, responses_streamed, responses_whole
-from festinger.proxy.replies.saying import DONE, Finish, Saying, as_data, as_line
+from festinger.proxy.replies.saying import Finish, Saying, as_line
 from festinger.proxy.replies.wording import (
-    chunk,
+    completions_end,
     completions_streamed,
     completions_whole,
     messages_end,
@@ -42,14 +42,13 @@ class OwnAnswer:
 
 def own_answer(request: Request, text: str, *, finish: Finish, answer_id: str, at: datetime) -> OwnAnswer:
     """A whole answer of our own to this request."""
-    options = request.tree.get("stream_options")
     saying = Saying(
         text=text,
         finish=finish,
         model=request.model,
         id=answer_id,
         at=at,
-        with_usage=isinstance(options, dict) and options.get("include_usage") is True,
+        with_usage=request.wants_usage,
     )
     streamed, whole = _WRITERS[request.kind]
     if not request.streams:
@@ -58,21 +57,26 @@ def own_answer(request: Request, text: str, *, finish: Finish, answer_id: str, a
     return OwnAnswer(content_type=kind, chunks=tuple(streamed(saying)))
 
 
-def cut_ending(kind: Kind, heard: Heard, *, at: datetime, open_block: int = 0) -> tuple[bytes, ...]:
+def cut_ending(
+    kind: Kind, heard: Heard, *, at: datetime, open_block: int | None = 0, with_usage: bool = False
+) -> tuple[bytes, ...]:
     """The legal end of an answer that is cut here, after what was heard of it.
 
-    `open_block` is the block of an Anthropic answer, or the next sequence number of a Responses one.
+    `open_block` is the block of an Anthropic answer that has begun and not ended, or the next sequence number of a
+    Responses one.
     """
-    saying = Saying(text=heard.text, finish=Finish.LENGTH, model=heard.model, id=heard.id, at=at)
+    saying = Saying(
+        text=heard.text, finish=Finish.LENGTH, model=heard.model, id=heard.id, at=at, with_usage=with_usage
+    )
     match kind:
         case Kind.CHAT | Kind.GENERATE:
             return (as_line(native_end(saying, chat=kind is Kind.CHAT)),)
         case Kind.COMPLETIONS | Kind.TEXT:
-            return (as_data(chunk(saying, {}, finish="length", chat=kind is Kind.COMPLETIONS)), DONE)
+            return tuple(completions_end(saying, chat=kind is Kind.COMPLETIONS))
         case Kind.MESSAGES:
             return tuple(messages_end(saying, index=open_block))
         case Kind.RESPONSES:
-            return (responses_end(saying, number=open_block),)
+            return (responses_end(saying, number=open_block or 0),)
 
 
 Streamed = Callable[[Saying], Iterator[bytes]]

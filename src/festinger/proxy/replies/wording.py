@@ -56,6 +56,10 @@ def completions_streamed(saying: Saying, *, chat: bool) -> Iterator[bytes]:
     if chat:
         yield as_data(chunk(saying, {"role": "assistant", "content": ""}))
     yield as_data(chunk(saying, {"content": saying.text}, chat=chat))
+    yield from completions_end(saying, chat=chat)
+
+
+def completions_end(saying: Saying, *, chat: bool) -> Iterator[bytes]:
     yield as_data(chunk(saying, {}, finish=saying.finish.value, chat=chat))
     if saying.with_usage:
         yield as_data({**chunk(saying, {}, chat=chat), "choices": [], "usage": usage(saying)})
@@ -100,8 +104,10 @@ def messages_streamed(saying: Saying) -> Iterator[bytes]:
     yield from messages_end(saying, index=0)
 
 
-def messages_end(saying: Saying, *, index: int) -> Iterator[bytes]:
-    yield as_event({"type": "content_block_stop", "index": index})
+def messages_end(saying: Saying, *, index: int | None) -> Iterator[bytes]:
+    """The end of a message; `index` is that of the block that is still open, if one is."""
+    if index is not None:
+        yield as_event({"type": "content_block_stop", "index": index})
     yield as_event(
         {
             "type": "message_delta",

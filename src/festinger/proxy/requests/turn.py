@@ -82,6 +82,12 @@ class Request:
         return wanted if isinstance(wanted, bool) else self.kind.is_native
 
     @property
+    def wants_usage(self) -> bool:
+        """Whether an OpenAI client asked for a chunk of counts."""
+        options = self.tree.get("stream_options")
+        return isinstance(options, dict) and options.get("include_usage") is True
+
+    @property
     def messages(self) -> tuple[Message, ...]:
         return tuple(message for turn in self.turns for message in turn.messages)
 
