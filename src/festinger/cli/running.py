@@ -70,4 +70,5 @@ def _door(how: Running, porch: Porch, upstream: Upstream) -> Proxy:
         exposed=is_exposed(how.settings.now.server.host),
         insecure=how.insecure,
         attend=porch.attend,
+        passed=porch.passed,
     )

@@ -24,6 +24,7 @@ from festinger.proxy.edge import going_on
 from festinger.proxy.guard import Guard, Knock, KnownSpace, Visit
 from festinger.proxy.headers import NO_WISHES, RawHeaders, first
 from festinger.proxy.keys import FindKey, InFlight
+from festinger.proxy.passed import Pass, Passed, unnoticed
 from festinger.proxy.routes import Protocol, Treatment
 from festinger.proxy.shapes import Answer, refusal, refusal_of, unreachable_page
 from festinger.proxy.tap import Listen, nobody
@@ -61,12 +62,14 @@ class Proxy:
         insecure: bool = False,
         listen: Listen = nobody,
         attend: Attend | None = None,
+        passed: Pass = unnoticed,
     ) -> None:
         self._settings = settings
         self._own = own
         self._new_id = new_id
         self._means = Means(upstream=upstream, stopwatch=stopwatch, ready=ready, listen=listen, attend=attend)
         self._in_flight = InFlight()
+        self._passed = passed
         self._guard = Guard(
             find_key=find_key,
             known_space=known_space,
@@ -121,7 +124,10 @@ class Proxy:
             call.reply.when_gone(None)
             await self._own(_own_scope(scope, visit), call.receive, _noting(call))
         else:
-            await self._forward(call, visit)
+            try:
+                await self._forward(call, visit)
+            finally:
+                self._tell_of(call, visit)
             _count(call, visit.route.label)
 
     async def _forward(self, call: Call, visit: Visit) -> None:
@@ -141,6 +147,23 @@ class Proxy:
         except FestingerError as error:
             await _say(
                 call, refusal_of(error, protocol=protocol, request_id=request_id), request_id=request_id
+            )
+
+    def _tell_of(self, call: Call, visit: Visit) -> None:
+        """Have it written down, however it ended."""
+        if visit.route.treatment not in (Treatment.EDITED, Treatment.WATCHED):
+            return
+        with going_on("request log"):
+            self._passed(
+                Passed(
+                    visit=visit,
+                    status=call.status,
+                    memory=call.memory.result if call.memory else "",
+                    reason=call.memory.reason if call.memory else "",
+                    before=call.before,
+                    after=call.after,
+                    loop=str(call.loop) if call.loop else "",
+                )
             )
 
     def _request_id(self, headers: RawHeaders) -> str:

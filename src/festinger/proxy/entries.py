@@ -38,9 +38,22 @@ class Logged:
     request: LoggedRequest
 
 
-Entry = Capture | Kept | Logged
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """What happened apart from any exchange."""
 
-KINDS: Mapping[str, type[Entry]] = {"exchange": Capture, "session": Kept, "request": Logged}
+    space: SpaceId
+    happenings: tuple[Happening, ...]
+
+
+Entry = Capture | Kept | Logged | Happened
+
+KINDS: Mapping[str, type[Entry]] = {
+    "exchange": Capture,
+    "session": Kept,
+    "request": Logged,
+    "events": Happened,
+}
 
 
 def record_of(entry: Entry) -> bytes:
@@ -124,8 +137,14 @@ def _logged(given: dict[str, Any]) -> Logged:
     )
 
 
+def _happened(given: dict[str, Any]) -> Happened:
+    told = tuple(Happening(**happening) for happening in given["happenings"])
+    return Happened(space=given["space"], happenings=told)
+
+
 _READ: Mapping[str, Callable[[dict[str, Any]], Entry]] = {
     "exchange": _capture,
     "session": _kept,
     "request": _logged,
+    "events": _happened,
 }

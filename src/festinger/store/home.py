@@ -79,6 +79,11 @@ class Layout:
         return self.home / "backups"
 
     @property
+    def spool(self) -> Path:
+        """What waits for the store while it is away."""
+        return self.home / "spool"
+
+    @property
     def log(self) -> Path:
         return self.home / "postgres.log"
 
