@@ -36,6 +36,7 @@
     │   ├── ProviderRefused           502
     │   │   └── PartlyEmbedded
     │   ├── SecretUnreadable
+    │   ├── ServerAway
     │   └── StoreDown
     └── CannotStart                   503  exit 5
         ├── KeyFileExposed
@@ -320,6 +321,12 @@ class SecretUnreadable(Unavailable):
     """This secret cannot be read with the present master key."""
 
     default_hint = "Set it again, or bring back the master key that it was set with."
+
+
+class ServerAway(Unavailable):
+    """No Festinger answers at this address."""
+
+    default_hint = "Start it there with `festinger serve`, or leave `--server` out to open the store itself."
 
 
 class StoreDown(Unavailable):

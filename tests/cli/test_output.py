@@ -51,6 +51,7 @@ COMMANDS: dict[str, Prepare] = {
     "conflicts": words("conflicts"),
     "conflicts list": words("conflicts", "list"),
     "resolve run": words("resolve", "run"),
+    "login": words("login"),
     "settings": words("settings"),
     "settings list": words("settings", "list"),
     "settings get": words("settings", "get", "proxy.upstream"),

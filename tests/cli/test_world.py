@@ -30,12 +30,12 @@ def test_what_a_person_states_here_is_a_persons_word(shell: Shell):
 def test_facts_can_be_read_one_a_line(shell: Shell):
     said = shell("iknowthat", "-", "--json", typed=f"{REPO}\n\ndobby -isa agent\n")
 
-    assert [each["concept"] for each in said.json] == ["gnommoweb", "dobby"]
+    assert [each["edge"]["concept"] for each in said.json] == ["gnommoweb", "dobby"]
 
 
 def test_a_conflict_is_decided_by_its_beginning_and_taken_back(shell: Shell):
     shell("iknowthat", REPO)
-    conflict = shell("iknowthat", CONTAINER, "--json").json["conflict"]
+    conflict = shell("iknowthat", CONTAINER, "--json").json["conflict"]["id"]
     listed = shell("conflicts", "--json").json
     decided = shell("conflicts", "resolve", conflict[:23], "update", "--json").json
     stands = shell("concept", "gnommoweb", "--json").json["edges"][0]["edge"]["parent"]

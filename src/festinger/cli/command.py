@@ -9,7 +9,7 @@ import asyncio
 import inspect
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ import typer
 from festinger.cli.desk import Desk
 from festinger.cli.signals import TERMINATED, cancelled_by_sigterm
 from festinger.errors import BadInput, FestingerError
+from festinger.settings.deployment import KEY_VARIABLE
 
 Deed = Callable[..., Coroutine[Any, Any, int | None]]
 
@@ -41,22 +42,45 @@ COMMON: dict[str, tuple[Any, Any]] = {
 """Options that every command has, with their defaults."""
 
 
-def command(group: typer.Typer, name: str | None = None) -> Callable[[Deed], Deed]:
+REMOTE: dict[str, tuple[Any, Any]] = {
+    "server": (_option(str | None, "--server", help="Ask this running server, not the store."), None),
+    "key": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--key",
+                envvar=KEY_VARIABLE,
+                show_envvar=True,
+                help="Key for that server; in the variable it does not show in the list of processes.",
+                rich_help_panel="Common options",
+            ),
+        ],
+        None,
+    ),
+}
+"""Options of commands that can ask a running server."""
+
+
+def command(
+    group: typer.Typer, name: str | None = None, *, may_ask_server: bool = False
+) -> Callable[[Deed], Deed]:
     """Make the deed a command of the group. Its first parameter is the desk; the others are its own options."""
+    shared = {**COMMON, **(REMOTE if may_ask_server else {})}
 
     def register(deed: Deed) -> Deed:
         def call(**given: Any) -> None:
             _run_at_a_desk(deed, given)
 
-        _sign(call, _parameters(deed), doc=deed.__doc__)
+        _sign(call, _parameters(deed, shared), doc=deed.__doc__)
         group.command(name or deed.__name__.replace("_", "-"))(call)
         return deed
 
     return register
 
 
-def listing(group: typer.Typer) -> Callable[[Deed], Deed]:
+def listing(group: typer.Typer, *, may_ask_server: bool = False) -> Callable[[Deed], Deed]:
     """Make the deed the group's command `list`, and what the group does when no command of it is named."""
+    shared = {**COMMON, **(REMOTE if may_ask_server else {})}
 
     def register(deed: Deed) -> Deed:
         def call(ctx: typer.Context, **given: Any) -> None:
@@ -66,9 +90,9 @@ def listing(group: typer.Typer) -> Callable[[Deed], Deed]:
                 _refuse_options_before(ctx, given)
 
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        _sign(call, [context, *_parameters(deed)], doc=deed.__doc__)
+        _sign(call, [context, *_parameters(deed, shared)], doc=deed.__doc__)
         group.callback(invoke_without_command=True)(call)
-        return command(group, "list")(deed)
+        return command(group, "list", may_ask_server=may_ask_server)(deed)
 
     return register
 
@@ -102,18 +126,18 @@ def run(deed: Deed, desk: Desk, given: dict[str, Any]) -> None:
 
 def _run_at_a_desk(deed: Deed, given: dict[str, Any]) -> None:
     own = inspect.signature(deed).parameters
-    common = {key: given.pop(key) for key in COMMON if key in given and key not in own}
+    common = {key: given.pop(key) for key in (*COMMON, *REMOTE) if key in given and key not in own}
     color = not common.pop("no_color")
     run(deed, Desk(**common, color=color), given)
 
 
-def _parameters(deed: Deed) -> list[inspect.Parameter]:
-    """The deed's own parameters but for the desk, and those of `COMMON` that it does not have itself."""
+def _parameters(deed: Deed, common: Mapping[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
+    """The deed's own parameters but for the desk, and those of `common` that it does not have itself."""
     own = list(inspect.signature(deed).parameters.values())[1:]
     taken = {parameter.name for parameter in own}
     shared = [
         inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-        for key, (annotation, default) in COMMON.items()
+        for key, (annotation, default) in common.items()
         if key not in taken
     ]
     return [*(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own), *shared]

@@ -40,6 +40,10 @@ class Desk:
     quiet: bool = False
     color: bool = True
     yes: bool = False
+    server: str | None = None
+    """A running server to ask, for commands that can; none opens the store."""
+    key: str | None = field(default=None, repr=False)
+    """The key that is shown to that server."""
     door: str = "cli"
     flags: Mapping[str, Any] = field(default_factory=dict)
 

@@ -22,6 +22,7 @@ FAMILIES = {
     "concept": "world",
     "conflicts": "world",
     "resolve": "world",
+    "login": "login",
     "settings": "settings",
     "models": "models",
     "keys": "keys",

@@ -1,67 +1,69 @@
 """`festinger iknowthat`, `concept`, `conflicts` and `resolve`: the shared world."""
 
-import getpass
 import sys
-from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 from uuid import UUID
 
 import typer
 
-from festinger.app.wiring import App
-from festinger.app.world import ask_to_resolve
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
-from festinger.errors import BadInput
-from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, pick, prefix
-from festinger.world.conflicts import Conflict, conflicts, item_json
-from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
-from festinger.world.knowing import Known, iknowthat
-from festinger.world.state import Did
-from festinger.world.why import why
+from festinger.cli.outlook import MOST_LISTED, Document, Outlook, outlook
+from festinger.errors import ServerAway
+from festinger.ids import pick, prefix
+from festinger.world.decisions import Decision
 
 CONFLICT_EXIT = 3
 """What `iknowthat` leaves with when a fact collides with another one."""
-
-EVERY_STATUS = ("pending", "resolved", "dismissed")
-MOST_LISTED = 1000
+UNREACHABLE_EXIT = 1
+"""What `iknowthat` leaves with when the server that it was told to ask does not answer."""
 
 ConflictId = Annotated[str, typer.Argument(help="Id of the conflict, or its beginning.")]
+Fact = Annotated[str, typer.Argument(help="The fact, or `-` to read one a line.")]
 
 
 def register(app: typer.Typer) -> None:
-    command(app, "iknowthat")(state_facts)
-    command(app, "concept")(show_concept)
+    command(app, "iknowthat", may_ask_server=True)(state_facts)
+    command(app, "concept", may_ask_server=True)(show_concept)
     group = typer.Typer(
         help="Facts that cannot both stand: see and decide them.\n\nExample: festinger conflicts"
     )
     app.add_typer(group, name="conflicts")
-    listing(group)(list_conflicts)
-    command(group, "show")(show_conflict)
-    command(group, "dismiss")(dismiss)
-    command(group, "resolve")(resolve_one)
-    command(group, "undo")(undo_one)
+    listing(group, may_ask_server=True)(list_conflicts)
+    command(group, "show", may_ask_server=True)(show_conflict)
+    command(group, "dismiss", may_ask_server=True)(dismiss)
+    command(group, "resolve", may_ask_server=True)(resolve_one)
+    command(group, "undo", may_ask_server=True)(undo_one)
     runs = typer.Typer(help="Resolve conflicts now.\n\nExample: festinger resolve run", no_args_is_help=True)
     app.add_typer(runs, name="resolve")
-    command(runs, "run")(run_resolution)
+    command(runs, "run", may_ask_server=True)(run_resolution)
 
 
-async def state_facts(
-    desk: Desk, fact: Annotated[str, typer.Argument(help="The fact, or `-` to read one a line.")]
-) -> int:
+async def state_facts(desk: Desk, fact: Fact) -> int:
     """State a fact of the shared world. Exit 3 if it collides.
 
     Example: festinger iknowthat 'gnommoweb -isa repo in context of tech'
     """
-    facts = [line.strip() for line in sys.stdin if line.strip()] if fact == "-" else [fact]
-    async with desk.app() as app:
-        space = desk.space_in(app)
-        await app.world.need(space)
-        known = await iknowthat(app.world.desk, space, facts, because=_person(desk, app))
-        documents = [_document(each) for each in known]
-    desk.show(documents if fact == "-" else documents[0], text="\n".join(_line(each) for each in known))
-    return CONFLICT_EXIT if any(each.stated.did is Did.CONFLICT for each in known) else 0
+    facts = facts_of(fact)
+    try:
+        async with outlook(desk) as world:
+            said = await world.state(facts)
+    except ServerAway as error:
+        desk.tell(error)
+        return UNREACHABLE_EXIT
+    return tell_of_facts(desk, said, many=fact == "-")
+
+
+def facts_of(given: str) -> list[str]:
+    """The fact that was given, or those that stand on standard input, one a line."""
+    return [line.strip() for line in sys.stdin if line.strip()] if given == "-" else [given]
+
+
+def tell_of_facts(desk: Desk, said: Sequence[Document], *, many: bool) -> int:
+    """Say what became of facts; the exit code that goes with it."""
+    desk.show(list(said) if many else said[0], text="\n".join(map(_line, said)))
+    return CONFLICT_EXIT if any(each["status"] == "conflict" for each in said) else 0
 
 
 async def show_concept(desk: Desk, token: Annotated[str, typer.Argument(help="The word.")]) -> None:
@@ -69,20 +71,20 @@ async def show_concept(desk: Desk, token: Annotated[str, typer.Argument(help="Th
 
     Example: festinger concept gnommoweb
     """
-    async with desk.app() as app:
-        found = await why(app.world.desk, desk.space_in(app), token.casefold())
+    async with outlook(desk) as world:
+        found = await world.concept(token.casefold())
     rows = (
         (
-            edge.edge["dimension"],
-            edge.edge["parent"],
-            edge.edge["confidence"],
-            edge.edge["source"],
-            len(edge.causes),
+            each["edge"]["dimension"],
+            each["edge"]["parent"],
+            each["edge"]["confidence"],
+            each["edge"]["source"],
+            len(each["causes"]),
         )
-        for edge in found.edges
+        for each in found["edges"]
     )
     table = desk.table(("dimension", "parent", "confidence", "source", "causes"), rows)
-    desk.show(asdict(found), table=table, text=f"`{token}` was met, but nothing is known of it.")
+    desk.show(found, table=table, text=f"`{token}` was met, but nothing is known of it.")
 
 
 async def list_conflicts(
@@ -94,12 +96,10 @@ async def list_conflicts(
 
     Example: festinger conflicts --all
     """
-    async with desk.app() as app:
-        space = desk.space_in(app)
-        found = await conflicts(app.world.desk, space, statuses=EVERY_STATUS if every else None, limit=limit)
-        documents = [await item_json(app.world.desk, space, item) for item in found]
+    async with outlook(desk) as world:
+        found = await world.conflicts(every=every, limit=limit)
     table = desk.table(("id", "concept", "dimension", "stands", "incoming", "status"), map(_row, found))
-    desk.show(documents, table=table, text="No conflicts.")
+    desk.show(found, table=table, text="No conflicts.")
 
 
 async def show_conflict(desk: Desk, conflict: ConflictId) -> None:
@@ -107,15 +107,14 @@ async def show_conflict(desk: Desk, conflict: ConflictId) -> None:
 
     Example: festinger conflicts show 018f3a5e
     """
-    async with desk.app() as app:
-        space = desk.space_in(app)
-        item = await _find(app, space, conflict)
-        document = await item_json(app.world.desk, space, item)
+    async with outlook(desk) as world:
+        found = await world.conflict(await _find(world, conflict))
     rows = (
-        (side, document[side]["parent"], document[side]["source"], document[side]["origin"])
-        for side in _sides(document)
+        (side, found[side]["parent"], found[side]["source"], found[side]["origin"])
+        for side in ("existing", "incoming")
+        if found[side]
     )
-    desk.show(document, table=desk.table(("", "parent", "source", "origin"), rows))
+    desk.show(found, table=desk.table(("", "parent", "source", "origin"), rows))
 
 
 async def dismiss(
@@ -125,7 +124,7 @@ async def dismiss(
 
     Example: festinger conflicts dismiss 018f3a5e --note "a typo"
     """
-    await _decide(desk, conflict, decision=Decision.DISMISS, reasoning=note)
+    await _decide(desk, conflict, Decision.DISMISS, note=note)
 
 
 async def resolve_one(
@@ -148,7 +147,7 @@ async def resolve_one(
     Example: festinger conflicts resolve 018f3a5e update
     """
     names = {"existing_dimension": existing_dimension, "new_dimension": new_dimension, "dimension": dimension}
-    await _decide(desk, conflict, decision=decision, reasoning=note, **names)
+    await _decide(desk, conflict, decision, note=note, **names)
 
 
 async def undo_one(desk: Desk, conflict: ConflictId) -> None:
@@ -156,12 +155,9 @@ async def undo_one(desk: Desk, conflict: ConflictId) -> None:
 
     Example: festinger conflicts undo 018f3a5e
     """
-    async with desk.app() as app:
-        space = desk.space_in(app)
-        item = await _find(app, space, conflict)
-        after = await undo(app.world.desk, space, item.id, by=_who())
-        document = await item_json(app.world.desk, space, after)
-    desk.show(document, text=f"The conflict about `{after.concept}` waits again.")
+    async with outlook(desk) as world:
+        after = await world.undo(await _find(world, conflict))
+    desk.show(after, text=f"The conflict about `{after['concept']}` waits again.")
 
 
 async def run_resolution(
@@ -171,72 +167,44 @@ async def run_resolution(
 
     Example: festinger resolve run --dry-run
     """
-    async with desk.app() as app:
-        run, pending = await ask_to_resolve(app, app.world, desk.space_in(app), dry_run=dry_run)
-    desk.show({"run_id": str(run), "pending": pending}, text=f"Run {run} begins; {pending} conflicts wait.")
+    async with outlook(desk) as world:
+        begun = await world.resolve(dry_run=dry_run)
+    desk.show(begun, text=f"Run {begun['run_id']} begins; {begun['pending']} conflicts wait.")
 
 
-async def _decide(desk: Desk, conflict: str, **verdict: Any) -> None:
-    async with desk.app() as app:
-        space = desk.space_in(app)
-        item = await _find(app, space, conflict)
-        said = Verdict(judge=Judge.PERSON, by=_who(), **verdict)
-        after = await decide(app.world.desk, space, item.id, said)
-        document = await item_json(app.world.desk, space, after)
-    desk.show(document, text=f"The conflict about `{after.concept}` is {after.status}.")
+async def _decide(desk: Desk, conflict: str, decision: Decision, **more: str | None) -> None:
+    async with outlook(desk) as world:
+        after = await world.decide(await _find(world, conflict), decision.value, **more)
+    desk.show(after, text=f"The conflict about `{after['concept']}` is {after['status']}.")
 
 
-async def _find(app: App, space: SpaceId, text: str) -> Conflict:
+async def _find(world: Outlook, text: str) -> str:
+    """The id of the conflict that a person means by its beginning."""
     wanted = prefix(text)
-    found = await conflicts(app.world.desk, space, statuses=EVERY_STATUS, limit=MOST_LISTED)
-    by_id: dict[UUID, Conflict] = {item.id: item for item in found}
-    return by_id[pick(text, (id_ for id_ in by_id if str(id_).startswith(wanted)))]
+    found = (item["id"] for item in await world.conflicts(every=True, limit=MOST_LISTED))
+    return str(pick(text, (UUID(id_) for id_ in found if id_.startswith(wanted))))
 
 
-def _person(desk: Desk, app: App) -> Cause:
-    """Whoever sits at this terminal is the owner of the store."""
-    return cause(
-        agent=AgentId(desk.agent), session=SessionId(_who()), origin=Origin.PERSON, at=app.tools.clock()
-    )
+def _line(said: Document) -> str:
+    if said["status"] != "conflict":
+        return f"{_fact(said['edge'], said['edge'])}: {said['status']}."
+    conflict = said["conflict"]
+    fact = _fact(conflict, conflict["incoming"])
+    return f"{fact}: collides with what stands; conflict {conflict['id']} waits for a decision."
 
 
-def _who() -> str:
-    try:
-        return f"cli:{getpass.getuser()}"
-    except OSError as error:  # a user id without a name, as in some containers
-        raise BadInput("This user has no name.", hint="Set `LOGNAME`.") from error
+def _fact(slot: Document, side: Document) -> str:
+    relation = "is a" if side["is_isa"] else "is part of"
+    return f"{slot['concept']} {relation} {side['parent']} [{slot['dimension']}]"
 
 
-def _document(known: Known) -> dict[str, Any]:
-    said, stated = known.said, known.stated
-    return {
-        "status": stated.did.value,
-        "concept": said.concept,
-        "parent": said.parent,
-        "dimension": said.dimension,
-        "is_isa": said.is_isa,
-        "conflict": str(stated.conflict) if stated.conflict else None,
-    }
-
-
-def _line(known: Known) -> str:
-    said, stated = known.said, known.stated
-    fact = f"{said.concept} {'is a' if said.is_isa else 'is part of'} {said.parent} [{said.dimension}]"
-    if stated.conflict is not None:
-        return f"{fact}: collides with what stands; conflict {stated.conflict} waits for a decision."
-    return f"{fact}: {stated.did.value}."
-
-
-def _row(item: Conflict) -> tuple[object, ...]:
+def _row(item: Document) -> tuple[object, ...]:
+    stands = item["existing"]["parent"] if item["existing"] else None
     return (
-        str(item.id)[:13],
-        item.concept,
-        item.dimension,
-        item.existing_parent,
-        item.incoming_parent,
-        item.status,
+        item["id"][:13],
+        item["concept"],
+        item["dimension"],
+        stands,
+        item["incoming"]["parent"],
+        item["status"],
     )
-
-
-def _sides(document: dict[str, Any]) -> Iterable[str]:
-    return (side for side in ("existing", "incoming") if document[side])

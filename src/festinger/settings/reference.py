@@ -26,8 +26,9 @@ A *live* setting is in force at once when it changes, a *restart* one after the 
 *per space* may have another value in each space. An unknown name anywhere is refused with the nearest known
 one, and a bad edit of a running process changes nothing.
 
-Three variables are no settings: `FESTINGER_CONFIG` names the file, `FESTINGER_SECRET_KEY` holds the master
-key, and `FESTINGER_NO_BROWSER` keeps commands from opening a browser.
+Four variables are no settings: `FESTINGER_CONFIG` names the file, `FESTINGER_SECRET_KEY` holds the master
+key, `FESTINGER_KEY` is the key that commands show to another server (`--server`), and `FESTINGER_NO_BROWSER` keeps
+commands from opening a browser.
 """
 
 

@@ -11,14 +11,14 @@ from festinger.web.listing import limit_of
 from festinger.web.route import Call, Route, answer
 from festinger.world.explain import wanted
 from festinger.world.neighbourhood import Neighbourhood, around
-from festinger.world.why import why
+from festinger.world.why import why, why_json
 
 DEEPEST = 3
 
 
 async def concept(call: Call) -> Response:
     found = await why(call.app.world.desk, call.space, str(call.request.path_params["token"]).casefold())
-    return answer(asdict(found))
+    return answer(why_json(found))
 
 
 async def graph(call: Call) -> Response:

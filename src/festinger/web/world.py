@@ -21,15 +21,12 @@ from festinger.web.listing import limit_of
 from festinger.web.route import Call, Endpoint, Route, answer
 from festinger.world.conflicts import Conflict, conflicts, find_conflict, item_json
 from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
-from festinger.world.knowing import Known, iknowthat
+from festinger.world.knowing import NEW, Known, iknowthat, known_json
 from festinger.world.state import Did
 
 STATUSES = ("pending", "resolved", "dismissed")
 
 INSERTED, CORROBORATED, CONFLICT = 201, 200, 202
-
-WORDS = {Did.ADDED: "inserted", Did.REPLACED: "inserted"}
-"""What a caller is told; other outcomes keep their own word."""
 
 
 class Body(BaseModel):
@@ -63,7 +60,7 @@ async def state_facts(call: Call) -> Response:
     room, space = call.app.world, call.space
     await room.need(space)
     known = await iknowthat(room.desk, space, body.all(), because=call.cause)
-    items = [await _known_json(call, each) for each in known]
+    items = [await known_json(room.desk, space, each) for each in known]
     if body.facts is None:
         return answer(items[0], _status(known))
     return answer({"items": items}, _status(known))
@@ -132,28 +129,7 @@ def _status(known: Sequence[Known]) -> int:
     did = {each.stated.did for each in known}
     if Did.CONFLICT in did:
         return CONFLICT
-    return INSERTED if did & WORDS.keys() else CORROBORATED
-
-
-async def _known_json(call: Call, known: Known) -> dict[str, Any]:
-    said, stated = known.said, known.stated
-    if stated.conflict is not None:
-        async with call.app.store.transaction() as transaction:
-            found = await find_conflict(transaction, call.space, stated.conflict)
-        return {"status": "conflict", "conflict": await _json(call, found)}
-    edge = {
-        "concept": said.concept,
-        "parent": said.parent,
-        "dimension": said.dimension,
-        "is_isa": said.is_isa,
-        "confidence": stated.edge.confidence if stated.edge else said.confidence,
-        "source": said.source.value,
-    }
-    return {
-        "status": WORDS.get(stated.did, stated.did.value),
-        "edge": edge,
-        "new_tokens": list(stated.new_tokens),
-    }
+    return INSERTED if did & NEW else CORROBORATED
 
 
 async def _json(call: Call, item: Conflict) -> dict[str, Any]:

@@ -6,20 +6,26 @@ priority. Whether a person or an agent stated it is told by the door and decides
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from festinger.errors import BadFact, TooLarge
 from festinger.ids import Cause, SpaceId
 from festinger.text.facts import parse_fact
 from festinger.world.claims import Claim
+from festinger.world.conflicts import find_conflict, item_json
 from festinger.world.desk import Desk
 from festinger.world.edge import Source, Statement
 from festinger.world.quarantine import admit_stated
-from festinger.world.state import Stated, check_statement, state_in
+from festinger.world.state import Did, Stated, check_statement, state_in
 from festinger.world.writing import writing
 
 CERTAIN = 1.0
 MOST_FACTS = 100
 PATTERN = "iknowthat"
+
+NEW = frozenset({Did.ADDED, Did.REPLACED})
+INSERTED = "inserted"
+"""What a caller is told of a fact that was not there before; other outcomes keep their own word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +69,25 @@ async def iknowthat(
                 await admit_stated(change, _claim(each))
             known.append(Known(said=each, stated=await state_in(change, each)))
     return known
+
+
+async def known_json(desk: Desk, space: SpaceId, known: Known) -> dict[str, Any]:
+    """What became of a fact, as every door tells it."""
+    said, stated = known.said, known.stated
+    if stated.conflict is not None:
+        async with desk.store.transaction() as transaction:
+            found = await find_conflict(transaction, space, stated.conflict)
+        return {"status": Did.CONFLICT.value, "conflict": await item_json(desk, space, found)}
+    edge = {
+        "concept": said.concept,
+        "parent": said.parent,
+        "dimension": said.dimension,
+        "is_isa": said.is_isa,
+        "confidence": stated.edge.confidence if stated.edge else said.confidence,
+        "source": said.source.value,
+    }
+    status = INSERTED if stated.did in NEW else stated.did.value
+    return {"status": status, "edge": edge, "new_tokens": list(stated.new_tokens)}
 
 
 def _claim(said: Statement) -> Claim:

@@ -5,7 +5,7 @@ what is disputed and what is kept apart. An unknown word is answered with the ne
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -38,6 +38,11 @@ class Why:
     history: Sequence[Mapping[str, Any]]
     conflicts: Sequence[Conflict]
     quarantine: Sequence[Quarantined]
+
+
+def why_json(found: Why) -> dict[str, Any]:
+    """All of it as every door shows it."""
+    return {**asdict(found), "concept": found.concept._asdict()}
 
 
 async def why(desk: Desk, space: SpaceId, token: str) -> Why:

@@ -1,0 +1,63 @@
+"""The command `gutask iknowthat`: state a fact at the running server.
+
+The name under which agents know it. Unlike `festinger iknowthat` it asks the server of this machine first, because
+whoever calls it lives beside one, and opens the store itself only if no server answers. What it states at the server
+without a key is the agent's word, not a person's.
+"""
+
+import sys
+from dataclasses import replace
+
+import typer
+
+from festinger.cli.command import command
+from festinger.cli.desk import Desk
+from festinger.cli.outlook import outlook
+from festinger.cli.world import UNREACHABLE_EXIT, Fact, facts_of, tell_of_facts
+from festinger.errors import ServerAway
+
+HERE = "http://127.0.0.1:11435"
+
+
+async def iknowthat(desk: Desk, fact: Fact) -> int:
+    """State a fact of the shared world. Exit 3 if it collides.
+
+    Example: gutask iknowthat 'gnommoweb -isa repo in context of tech'
+    """
+    facts = facts_of(fact)
+    try:
+        async with outlook(replace(desk, server=desk.server or HERE)) as world:
+            said = await world.state(facts)
+    except ServerAway as error:
+        if desk.server is not None:
+            desk.tell(error)
+            return UNREACHABLE_EXIT
+        async with outlook(desk) as world:
+            said = await world.state(facts)
+    return tell_of_facts(desk, said, many=fact == "-")
+
+
+def command_line(*, plain: bool = True) -> typer.Typer:
+    """The whole command line: one command."""
+    app = typer.Typer(
+        name="gutask",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None if plain else "rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def gutask() -> None:
+        """State facts of the shared world.
+
+        Example: gutask iknowthat 'gnommoweb -isa repo'
+        """
+
+    command(app, "iknowthat", may_ask_server=True)(iknowthat)
+    return app
+
+
+def main() -> None:
+    command_line(plain=not (sys.stdout.isatty() and sys.stderr.isatty()))(prog_name="gutask")

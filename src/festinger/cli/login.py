@@ -1,0 +1,51 @@
+"""`festinger login`: a one-time link to the console."""
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from festinger.cli.command import command
+from festinger.cli.desk import Desk
+from festinger.errors import BadInput
+from festinger.proxy.remote import checked_address
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "login")(login)
+
+
+async def login(
+    desk: Desk,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Who will decide; else who is logged in here.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", help="Address of the server, if not the one in the settings.")
+    ] = None,
+) -> None:
+    """Print a one-time link to the console.
+
+    Example: festinger login --name ann
+    """
+    async with desk.app() as app:
+        link = await app.logins.invite(name or _user())
+        server, minutes = app.settings.now.server, app.settings.now.auth.login_link_minutes
+    base = checked_address(at) if at else base_of(server.host, server.port)
+    address = f"{base}/admin/login?code={link}"
+    desk.show({"link": address, "minutes": minutes}, text=address)
+    desk.say(f"It works once, within {minutes} minutes.")
+
+
+def base_of(host: str, port: int) -> str:
+    """The address under which a person on this machine reaches the server."""
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104 - a bind address that is compared, not bound
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except OSError as error:  # a user id without a name, as in some containers
+        raise BadInput("This user has no name.", hint="Give one with `--name`.") from error

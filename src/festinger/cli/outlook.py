@@ -1,0 +1,191 @@
+"""From where does a command look at the world?
+
+From the store that it opens itself, or through a running server that it asks. Both give the same documents, so a
+command shows the same either way. Who speaks differs: whoever sits at a terminal with the store is its owner; at a
+server one is whoever the key says.
+"""
+
+import getpass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote
+
+import orjson
+
+from festinger.cli.desk import Desk
+from festinger.errors import BadInput
+from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, read_id
+
+if TYPE_CHECKING:
+    from festinger.app.wiring import App
+    from festinger.proxy.remote import Remote
+
+Document = dict[str, Any]
+
+EVERY_STATUS = ("pending", "resolved", "dismissed")
+MOST_LISTED = 1000
+SERVER_PAGE = 200
+"""Items that a server gives at once at most."""
+
+
+class Outlook(Protocol):
+    """The world as commands see it."""
+
+    async def state(self, facts: Sequence[str]) -> list[Document]: ...
+    async def concept(self, token: str) -> Document: ...
+    async def conflicts(self, *, every: bool, limit: int) -> list[Document]: ...
+    async def conflict(self, id_: str) -> Document: ...
+    async def decide(self, id_: str, decision: str, **more: str | None) -> Document: ...
+    async def undo(self, id_: str) -> Document: ...
+    async def resolve(self, *, dry_run: bool) -> Document: ...
+
+
+@asynccontextmanager
+async def outlook(desk: Desk) -> AsyncIterator[Outlook]:
+    """The world of the desk's space: at its server if it names one, else in the store."""
+    if desk.server is not None:
+        from festinger.proxy.remote import remote
+
+        async with remote(desk.server, space=desk.space, key=desk.key) as server:
+            yield FromServer(server=server)
+        return
+    async with desk.app() as app:
+        yield FromStore(desk=desk, app=app, space=desk.space_in(app))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromServer:
+    server: "Remote"
+
+    async def state(self, facts: Sequence[str]) -> list[Document]:
+        said = await self.server.ask("POST", "/iknowthat", body={"facts": list(facts)})
+        return list(said["items"])
+
+    async def concept(self, token: str) -> Document:
+        found: Document = await self.server.ask("GET", f"/admin/api/concepts/{quote(token, safe='')}")
+        return found
+
+    async def conflicts(self, *, every: bool, limit: int) -> list[Document]:
+        query = {"status": "all"} if every else {}
+        found: list[Document] = []
+        while len(found) < limit:
+            size = min(limit - len(found), SERVER_PAGE)
+            page = await self.server.ask("GET", "/conflicts", limit=str(size), **query)
+            found += page["items"]
+            if page["next"] is None:
+                break
+            query = {**query, "cursor": page["next"]}
+        return found
+
+    async def conflict(self, id_: str) -> Document:
+        found: Document = await self.server.ask("GET", f"/conflicts/{id_}")
+        return found
+
+    async def decide(self, id_: str, decision: str, **more: str | None) -> Document:
+        given = {name: value for name, value in more.items() if value}
+        if decision == "dismiss":
+            body, deed = {"note": given.get("note", "")}, "dismiss"
+        else:
+            body, deed = {"decision": decision, **given}, "resolve"
+        found: Document = await self.server.ask("POST", f"/conflicts/{id_}/{deed}", body=body)
+        return found
+
+    async def undo(self, id_: str) -> Document:
+        found: Document = await self.server.ask("POST", f"/conflicts/{id_}/undo")
+        return found
+
+    async def resolve(self, *, dry_run: bool) -> Document:
+        query = {"dry_run": "true"} if dry_run else {}
+        found: Document = await self.server.ask("POST", "/resolve/run", **query)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromStore:
+    desk: Desk
+    app: "App"
+    space: SpaceId
+
+    async def state(self, facts: Sequence[str]) -> list[Document]:
+        from festinger.world.knowing import iknowthat, known_json
+
+        await self.app.world.need(self.space)
+        room = self.app.world.desk
+        known = await iknowthat(room, self.space, facts, because=self._person())
+        return [as_sent(await known_json(room, self.space, each)) for each in known]
+
+    async def concept(self, token: str) -> Document:
+        from festinger.world.why import why, why_json
+
+        return as_sent(why_json(await why(self.app.world.desk, self.space, token)))
+
+    async def conflicts(self, *, every: bool, limit: int) -> list[Document]:
+        from festinger.world.conflicts import conflicts, item_json
+
+        room = self.app.world.desk
+        found = await conflicts(room, self.space, statuses=EVERY_STATUS if every else None, limit=limit)
+        return [as_sent(await item_json(room, self.space, item)) for item in found]
+
+    async def conflict(self, id_: str) -> Document:
+        from festinger.world.conflicts import find_conflict, item_json
+
+        async with self.app.store.transaction() as transaction:
+            found = await find_conflict(transaction, self.space, read_id(id_))
+        return as_sent(await item_json(self.app.world.desk, self.space, found))
+
+    async def decide(self, id_: str, decision: str, **more: str | None) -> Document:
+        from festinger.world.conflicts import item_json
+        from festinger.world.decisions import Judge, Verdict, decide
+
+        verdict = Verdict(
+            decision=decision,
+            judge=Judge.PERSON,
+            by=_who(),
+            existing_dimension=more.get("existing_dimension"),
+            new_dimension=more.get("new_dimension"),
+            dimension=more.get("dimension"),
+            reasoning=more.get("note") or "",
+        )
+        room = self.app.world.desk
+        after = await decide(room, self.space, read_id(id_), verdict)
+        return as_sent(await item_json(room, self.space, after))
+
+    async def undo(self, id_: str) -> Document:
+        from festinger.world.conflicts import item_json
+        from festinger.world.decisions import undo
+
+        room = self.app.world.desk
+        after = await undo(room, self.space, read_id(id_), by=_who())
+        return as_sent(await item_json(room, self.space, after))
+
+    async def resolve(self, *, dry_run: bool) -> Document:
+        from festinger.app.world import ask_to_resolve
+
+        run, pending = await ask_to_resolve(self.app, self.app.world, self.space, dry_run=dry_run)
+        return {"run_id": str(run), "pending": pending}
+
+    def _person(self) -> Cause:
+        """Whoever sits at this terminal is the owner of the store."""
+        return cause(
+            agent=AgentId(self.desk.agent),
+            session=SessionId(_who()),
+            origin=Origin.PERSON,
+            at=self.app.tools.clock(),
+        )
+
+
+def as_sent(document: Any) -> Document:
+    """A document as a server would send it, so that it reads the same from here."""
+    sent: Document = orjson.loads(
+        orjson.dumps(document, default=str, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+    )
+    return sent
+
+
+def _who() -> str:
+    try:
+        return f"cli:{getpass.getuser()}"
+    except OSError as error:  # a user id without a name, as in some containers
+        raise BadInput("This user has no name.", hint="Set `LOGNAME`.") from error

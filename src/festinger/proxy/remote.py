@@ -1,0 +1,113 @@
+"""How is a Festinger that runs elsewhere asked?
+
+Commands that name a server speak to it through this: one JSON request, one JSON answer. Its errors come back as the
+errors of this tree, so that a command ends alike whether it opened the store itself or asked a server. It stands in
+this room because this room speaks HTTP to others; it forwards nothing and knows nothing of what is asked.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import orjson
+
+from festinger.errors import BadInput, FestingerError, ServerAway
+
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 60.0
+MAX_ANSWER = 64 * 2**20
+
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """A server, and as whom it is asked."""
+
+    base: str
+    client: aiohttp.ClientSession
+    space: str = MAIN
+    key: str | None = None
+
+    async def ask(self, method: str, path: str, *, body: Any = None, **query: str) -> Any:
+        """The document that it answers with; what it refuses is raised as the error that it names."""
+        asked = {**({"space": self.space} if self.space != MAIN else {}), **query}
+        sent = None if body is None else orjson.dumps(body)
+        try:
+            async with self.client.request(
+                method,
+                self.base + path,
+                params=asked,
+                data=sent,
+                headers=self._headers(),
+                allow_redirects=False,
+            ) as answer:
+                raw = await answer.content.read(MAX_ANSWER)
+                return _document(raw, status=answer.status, base=self.base)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise ServerAway(f"Nothing answers at {self.base}: {type(error).__name__}.") from error
+
+    def _headers(self) -> dict[str, str]:
+        key = {"x-festinger-key": self.key} if self.key else {}
+        return {"content-type": "application/json", **key}
+
+
+@asynccontextmanager
+async def remote(address: str, *, space: str = MAIN, key: str | None = None) -> AsyncIterator[Remote]:
+    """A server at an address, for as long as the block runs."""
+    base = checked_address(address)
+    patience = aiohttp.ClientTimeout(total=ANSWER_SECONDS, connect=CONNECT_SECONDS)
+    # No proxy of the environment: a key for this server is not shown to anybody on the way.
+    async with aiohttp.ClientSession(timeout=patience, trust_env=False) as client:
+        yield Remote(base=base, client=client, space=space, key=key)
+
+
+def checked_address(address: str) -> str:
+    """The address of a server without a slash at its end; `BadInput` if it is none."""
+    try:
+        parts = urlsplit(address.strip())
+        is_one = (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query or parts.fragment)
+        )
+        _ = parts.port
+    except ValueError:
+        is_one = False
+    if not is_one or parts.username is not None:
+        raise BadInput(
+            f"`{address[:80]}` is not the address of a server.",
+            hint="Write it as `http://127.0.0.1:11435`; the key is given apart.",
+        )
+    return parts.geturl().rstrip("/")
+
+
+def _document(raw: bytes, *, status: int, base: str) -> Any:
+    try:
+        document = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise ServerAway(f"What answers at {base} is no Festinger.") from error
+    if status < 400:
+        return document
+    said = document.get("error") if isinstance(document, Mapping) else None
+    if not isinstance(said, Mapping) or "name" not in said:
+        raise ServerAway(f"What answers at {base} is no Festinger (status {status}).")
+    raise error_named(said)
+
+
+def error_named(said: Mapping[str, Any]) -> FestingerError:
+    """The error that an answer names, as the class of this tree; a name of a newer server is a plain fault."""
+    kinds = {kind.class_name(): kind for kind in _tree(FestingerError)}
+    kind = kinds.get(str(said["name"]), FestingerError)
+    details = said.get("details")
+    kept = {str(name): value for name, value in details.items()} if isinstance(details, Mapping) else {}
+    error = FestingerError.__new__(kind)
+    FestingerError.__init__(error, str(said.get("message", "")), hint=str(said.get("hint", "")), **kept)
+    return error
+
+
+def _tree(kind: type[FestingerError]) -> Iterator[type[FestingerError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _tree(below)
