@@ -51,6 +51,18 @@ def sized(headers: list[tuple[bytes, bytes]], length: int) -> list[tuple[bytes, 
     return [(name, written if name == b"content-length" else value) for name, value in headers]
 
 
+def readable(headers: list[tuple[bytes, bytes]], *, is_plain: bool) -> list[tuple[bytes, bytes]]:
+    """The headers of a request whose answer is to be read here: it is asked for uncompressed.
+
+    `is_plain` says that the request itself goes on uncompressed, however it came.
+    """
+    return [
+        (name, b"identity" if name == b"accept-encoding" else value)
+        for name, value in headers
+        if not (is_plain and name == b"content-encoding")
+    ]
+
+
 def coming_down(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """What the client is sent of an answer's headers."""
     lowered = [(name.lower(), value) for name, value in headers]

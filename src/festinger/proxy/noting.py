@@ -1,87 +1,105 @@
-"""Which notes go into a request, and where?
+"""Who is asked for what goes into a request?
 
-Notes of earlier turns go in again at their places, so that the upstream's prefix stays; what is new to say makes
-one block in the newest turn of the user. What is worth noting was decided by the rooms below.
+The mind, for what is known, as long as the deadline allows; the world, for what changed since it was shown; and
+what is known of the model, where notes stand in its system text. Putting it together is `drafting`'s matter.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 
-from festinger.proxy.injection.anchors import Standing, carrier, shown_notes, standing_in
-from festinger.proxy.injection.block import Block, Line, NoteRef, block, graph_line
-from festinger.proxy.injection.budget import context_of, fitted, room
-from festinger.proxy.injection.corrections import unseen
-from festinger.proxy.injection.editing import edited
-from festinger.proxy.requests.turn import Request
-from festinger.proxy.requests.untouched import Untouched
+from festinger.proxy.drafting import Brought, Noted, may_say_more, noted
+from festinger.proxy.in_time import InTime, Remembered
+from festinger.proxy.injection.anchors import shown_lines
+from festinger.proxy.injection.block import Block, Line, graph_line
+from festinger.proxy.injection.corrections import PresentLines
+from festinger.proxy.injection.places import Position
+from festinger.proxy.modelfiles import FindModelfile, none_known
+from festinger.proxy.restating import Restate, edge_note, nothing_changed
+from festinger.proxy.sessions.session import Session
 from festinger.proxy.telling import MemoryResult, MemoryTold
-from festinger.proxy.understanding import Understood
+from festinger.proxy.understanding import NewId, Understood
+from festinger.seeing.metrics import PROXY_PREFIX_CHANGED
 from festinger.settings.tree import ProxySettings
-from festinger.text.budget import count_tokens
 from festinger.world.recollection import Recollection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
-    """A request with its notes."""
+class Noting:
+    """Asks for what a request needs and puts it in."""
 
-    body: bytes
-    told: MemoryTold
-    blocks: Mapping[bytes, Block]
-    """The blocks of its session by anchor, with the new one."""
-    fresh: Block | None = None
-    """The block that is new in this request."""
+    def __init__(
+        self,
+        in_time: InTime,
+        *,
+        new_id: NewId,
+        restate: Restate = nothing_changed,
+        modelfile: FindModelfile = none_known,
+    ) -> None:
+        self._in_time = in_time
+        self._new_id = new_id
+        self._restate = restate
+        self._modelfile = modelfile
+
+    async def note(self, understood: Understood, *, settings: ProxySettings) -> Noted:
+        """The request with its notes; as it came where none may be put in."""
+        if understood.never is not None:
+            told = MemoryTold(result=MemoryResult.OFF, reason=understood.never)
+            return Noted(body=understood.request.body, told=told, session=understood.session)
+        remembered = Remembered()
+        if may_say_more(understood, settings):
+            seconds = settings.memory_deadline_ms / 1000
+            remembered = await self._in_time.remembered(understood, seconds=seconds)
+        brought = self._brought(understood, remembered, settings=settings)
+        found = noted(understood, brought, settings=settings)
+        if found.moved is not None:
+            PROXY_PREFIX_CHANGED.labels(found.moved).inc()
+        if found.fresh is None:
+            return found
+        self._in_time.told(understood)
+        return replace(found, told=replace(found.told, recollection=str(self._new_id())))
+
+    def _brought(self, understood: Understood, remembered: Remembered, *, settings: ProxySettings) -> Brought:
+        request, place = understood.request, understood.place
+        modelfile = None
+        if Position(settings.injection_position) is not Position.TURN:
+            modelfile = self._modelfile(request.model, request.kind.protocol, settings)
+        shown = shown_lines(_all_blocks(understood.session))
+        late = {line.about: line for each in remembered.kept for line in _lines(each)}
+        found = remembered.found or Recollection()
+        return Brought(
+            lines=(*_lines(found), *_still_true(late, self._restate(place, late) if late else {})),
+            unknown=tuple(graph_line(text) for text in found.zero_hit_lines),
+            present=self._restate(place, shown) if shown else {},
+            modelfile=modelfile,
+            is_late=remembered.is_late,
+            is_ready=remembered.is_ready,
+        )
 
 
-def noted(understood: Understood, found: Recollection | None, *, settings: ProxySettings) -> Noted:
-    """The request with the notes of its history and, where there is something new to say, one new block."""
-    request, session, links = understood.request, understood.session, understood.chain.links
-    standing = [*standing_in(request, links, session.blocks)]
-    blocks = dict(session.blocks)
-    spot = carrier(
-        request, links, forwarded=set(session.links), tools_may_carry=settings.inject_into_tool_messages
-    )
-    fresh = None
-    if found and not isinstance(spot, Untouched):
-        fresh = _fresh(found, request, [each.block for each in standing], settings)
-    if fresh is not None and not isinstance(spot, Untouched):
-        standing.append(Standing(turn=spot[0], anchor=spot[1], block=fresh))
-        blocks[spot[1]] = fresh
-    result = edited(request, standing, mark=understood.mark)
-    told = _told(found, fresh, placed=result.placed)
-    if not result.is_certain:
-        return Noted(body=result.body, told=told, blocks=session.blocks)
-    return Noted(body=result.body, told=told, blocks=blocks, fresh=fresh)
+def _all_blocks(session: Session) -> Iterator[Block]:
+    yield from session.blocks.values()
+    if session.system_block is not None:
+        yield session.system_block
 
 
-def _fresh(
-    found: Recollection, request: Request, standing: Sequence[Block], settings: ProxySettings
-) -> Block | None:
-    """A block of what no visible block tells yet, as large as there is room for."""
-    lines = unseen(_lines(found), shown_notes(standing))
-    made = block(settings.label, graph=lines, unknown=[graph_line(text) for text in found.zero_hit_lines])
-    if made is None:
-        return None
-    return fitted(made, room(settings, context=context_of(request), standing=standing))
+def _still_true(lines: Mapping[str, Line], present: PresentLines) -> Iterator[Line]:
+    """Lines that waited, as they stand now."""
+    for about, line in lines.items():
+        now = present.get(about)
+        if now is None:
+            yield line
+        elif now.line is not None:
+            yield now.line
 
 
 def _lines(found: Recollection) -> Iterator[Line]:
     """Each line of the world with the edges that it shows."""
     by_concept = groupby(found.notes, key=lambda note: note.concept)
     for text, (_, notes) in zip(found.lines, by_concept, strict=True):
-        refs = [
-            NoteRef(kind="edge", id=f"{note.concept}/{note.dimension}/{note.parent}", version=note.version)
-            for note in notes
-        ]
-        yield graph_line(text, refs)
-
-
-def _told(found: Recollection | None, fresh: Block | None, *, placed: int) -> MemoryTold:
-    if fresh is not None and placed:
-        return MemoryTold(
-            result=MemoryResult.INJECTED, notes=len(fresh.lines), tokens=count_tokens(fresh.text)
+        yield graph_line(
+            text,
+            [
+                edge_note(note.concept, note.dimension, parent=note.parent, version=note.version)
+                for note in notes
+            ],
         )
-    if placed:
-        return MemoryTold(result=MemoryResult.REUSED)
-    return MemoryTold(result=MemoryResult.NOT_READY if found is None else MemoryResult.EMPTY)

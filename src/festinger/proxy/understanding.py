@@ -5,11 +5,11 @@ Whatever cannot be read is left untouched, with the reason. What is done with a 
 others' business.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from festinger.clock import Clock
+from festinger.clock import Clock, Stopwatch, system_stopwatch
 from festinger.ids import SessionId
 from festinger.proxy.guard import Visit
 from festinger.proxy.headers import MemoryWish, RawHeaders, first
@@ -17,6 +17,7 @@ from festinger.proxy.injection.block import mark_of
 from festinger.proxy.injection.refusals import why_never
 from festinger.proxy.injection.removal import Mark
 from festinger.proxy.requests.cleaning import cleaning
+from festinger.proxy.requests.decoding import decoded
 from festinger.proxy.requests.kind import Kind, kind_of
 from festinger.proxy.requests.reading import read
 from festinger.proxy.requests.turn import Request
@@ -26,7 +27,7 @@ from festinger.proxy.sessions.keeping import Sessions
 from festinger.proxy.sessions.naming import named_in
 from festinger.proxy.sessions.recognising import How, recognise
 from festinger.proxy.sessions.session import Caller, Session
-from festinger.proxy.sessions.side import is_side
+from festinger.proxy.sessions.side import is_side, quotes_a_reply
 from festinger.settings.tree import ProxySettings
 from festinger.world.recollector import Place, Said
 
@@ -34,6 +35,10 @@ NewId = Callable[[], UUID]
 
 READS = (MemoryWish.ON, MemoryWish.READ)
 WRITES = (MemoryWish.ON, MemoryWish.WRITE)
+ASKED_CHARS = 65_536
+"""Text that memory is asked about at most; what it reads of it, it decides itself."""
+QUOTABLE = 8
+"""A side request is sent right after a reply, so only so many of the newest sessions can be quoted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +53,10 @@ class Understood:
     how: How
     mark: Mark
     place: Place
-    new: tuple[Said, ...]
-    """What this session has not said before, the oldest first."""
+    began: float
+    """When its reading began, by the stopwatch."""
+    came: bytes
+    """The body as it came; `request.body` is what it says where it was compressed."""
     never: Untouched | None
     """Why no note may be put in, if none may."""
 
@@ -57,28 +64,73 @@ class Understood:
     def is_learnt(self) -> bool:
         return self.visit.wishes.memory in WRITES
 
+    @property
+    def new(self) -> tuple[Said, ...]:
+        """What this session has not said before, the oldest first."""
+        known = {*self.session.links, *(reply.content for reply in self.session.replies)}
+        indexes = (
+            at for at, link in enumerate(self.chain.links)
+            if link not in known and self.chain.contents[at] not in known
+        )  # fmt: skip
+        return tuple(said for at in indexes for said in self._said(at))
+
+    @property
+    def unasked(self) -> tuple[Said, ...]:
+        """What memory was not asked about yet, the newest first, as much as it is asked at once."""
+        found: list[Said] = []
+        chars = 0
+        for at in self._since_asked():
+            for said in reversed([*self._said(at)]):
+                found.append(said)
+                chars += len(said.text)
+            if chars >= ASKED_CHARS:
+                break
+        return tuple(found)
+
+    def _since_asked(self) -> Iterator[int]:
+        """The turns after the one that was asked about last, backwards. A retold history ends at what is known."""
+        links, contents = self.chain.links, self.chain.contents
+        replies = {reply.content for reply in self.session.replies}
+        asked = {self.session.asked}
+        if self.session.asked not in links:
+            asked.update(self.session.links)
+        for at in reversed(range(len(links))):
+            if links[at] in asked:
+                return
+            if contents[at] not in replies:
+                yield at
+
+    def _said(self, at: int) -> Iterable[Said]:
+        """What was said in a turn, each stretch with an id of its own."""
+        turn, link = self.request.turns[at], self.chain.links[at].hex()
+        for number, saying in enumerate(() if turn.transient else turn.sayings):
+            message = f"{self.session.id}:{link}:{number}"
+            yield Said(text=saying.text, origin=saying.origin, message=message)
+
 
 class Understanding:
     """Reads requests and knows the sessions of this door."""
 
-    def __init__(self, sessions: Sessions, *, clock: Clock, new_id: NewId) -> None:
+    def __init__(
+        self, sessions: Sessions, *, clock: Clock, new_id: NewId, stopwatch: Stopwatch = system_stopwatch
+    ) -> None:
         self._sessions = sessions
         self._clock = clock
         self._new_id = new_id
+        self._stopwatch = stopwatch
 
     def understand(
         self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> Understood | Untouched:
-        kind = kind_of(visit.route)
+        began, kind, caller = self._stopwatch(), kind_of(visit.route), _caller(visit)
         if kind is None:
             return Untouched.ROUTE
-        if first(headers, b"content-encoding") not in (None, b"identity"):
+        plain = decoded(body, first(headers, b"content-encoding") or b"")
+        if plain is None:
             return Untouched.ENCODED
-        caller = _caller(visit)
         mark = mark_of(settings.label, lambda text: self._sessions.is_ours(caller, text))
-        request = read(
-            body, kind, rules=cleaning(mark, settings.volatile_markers), limit=settings.edit_max_bytes
-        )
+        rules = cleaning(mark, settings.volatile_markers)
+        request = read(plain, kind, rules=rules, limit=settings.edit_max_bytes)
         if isinstance(request, Untouched):
             return request
         side = is_side(request, settings.side_patterns)
@@ -86,10 +138,13 @@ class Understanding:
         never = why_never(
             request, cloud_allowed=settings.inject_cloud_models, opted_out=wish not in READS, side=side
         )
-        if side or (never is not None and wish not in WRITES) or not request.turns:
+        is_wanted = never is None or wish in WRITES or visit.wishes.watch_loops
+        if side or not is_wanted or not request.turns:
             return never or Untouched.EMPTY
         chain = chain_of(request.turns)
         session, how = self._session(request, chain, headers, caller=caller)
+        if how is How.NEW and self._quotes(request, caller):
+            return Untouched.SIDE
         return Understood(
             visit=visit,
             kind=kind,
@@ -99,7 +154,8 @@ class Understanding:
             how=how,
             mark=mark,
             place=Place(space=visit.space, agent=visit.agent, session=session.id),
-            new=tuple(_new(request, chain, session)),
+            began=began,
+            came=body,
             never=never,
         )
 
@@ -124,17 +180,11 @@ class Understanding:
         known = self._sessions.find(caller, name, now=now)
         return known or Session(caller=caller, id=name, at=now, head=chain.head, parent=parent), how
 
+    def _quotes(self, request: Request, caller: Caller) -> bool:
+        now = self._clock()
+        return quotes_a_reply(request, self._sessions.newest(caller, now=now, limit=QUOTABLE), now=now)
+
 
 def _caller(visit: Visit) -> Caller:
     who = str(visit.key.id) if visit.key else "local"
     return Caller(space=visit.space, name=f"{who}/{visit.agent}")
-
-
-def _new(request: Request, chain: Chain, session: Session) -> Iterator[Said]:
-    """What the session has not said before, the oldest first, each stretch with an id of its own."""
-    known = {*session.links, *(reply.content for reply in session.replies)}
-    for turn, link, content in zip(request.turns, chain.links, chain.contents, strict=True):
-        if link in known or content in known or turn.transient:
-            continue
-        for number, saying in enumerate(turn.sayings):
-            yield Said(text=saying.text, origin=saying.origin, message=f"{session.id}:{link.hex()}:{number}")

@@ -1,5 +1,6 @@
 """The same history gets the same blocks at the same places, and what was forwarded never changes."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.proxy.requests.wire import LABEL, MARK, assistant, chat, request_of, system, tool, user
 
-from festinger.proxy.injection.anchors import Standing, carrier, shown_notes, standing_in, system_block
+from festinger.proxy.injection.anchors import Standing, carrier, shown_lines, standing_in, system_block
 from festinger.proxy.injection.block import Block, Line, NoteRef
 from festinger.proxy.injection.editing import edited
 from festinger.proxy.requests.kind import Kind
@@ -116,7 +117,7 @@ def test_a_user_message_that_carries_a_block_already_gets_no_other():
 
 def test_a_block_of_the_system_text_waits_for_a_person_and_for_other_notes():
     n1, n2 = NoteRef(kind="edge", id="1"), NoteRef(kind="edge", id="2")
-    old, same, new = block("a", n1), block("a in other words", n1), block("b", n2)
+    old, same, new = block("a", n1), block("a", replace(n1, version=7)), block("b", n2)
 
     assert system_block(None, new, new_person_turn=False) == (new, False)
     assert system_block(old, new, new_person_turn=False) == (old, False)
@@ -125,7 +126,14 @@ def test_a_block_of_the_system_text_waits_for_a_person_and_for_other_notes():
     assert system_block(old, new, new_person_turn=True) == (new, True)
 
 
-def test_of_a_note_that_was_told_twice_the_later_state_counts():
-    first, second = NoteRef(kind="edge", id="1", version=1), NoteRef(kind="edge", id="1", version=2)
+def test_of_two_lines_about_the_same_the_later_one_counts():
+    first, second = (block(f"gnommoweb: [type] {kind}", note) for kind, note in KINDS.items())
 
-    assert shown_notes([block("a", first), block("a", second)]) == (second,)
+    assert shown_lines([first, second]) == {"gnommoweb": second.lines[0]}
+    assert shown_lines([second, block("? xyzzy")]) == {"gnommoweb": second.lines[0]}
+
+
+KINDS = {
+    kind: NoteRef(kind="edge", id=f"gnommoweb [type] {kind}", version=at)
+    for at, kind in enumerate(("repo", "container"))
+}

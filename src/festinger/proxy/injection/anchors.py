@@ -5,10 +5,10 @@ again, the same bytes go in at the same place, so that what the server has read 
 sent. A new block goes only into a message that was never forwarded.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from festinger.proxy.injection.block import Block, NoteRef
+from festinger.proxy.injection.block import Block, Line
 from festinger.proxy.loops.message import Role
 from festinger.proxy.requests.turn import Request, Turn
 from festinger.proxy.requests.untouched import Untouched
@@ -49,25 +49,29 @@ def carrier(
     if user is None:
         return Untouched.NO_USER
     turn: Turn = user
-    if _ends_with_results(request):
+    if ends_with_results(request):
         if not tools_may_carry or request.turns[-1].transient:
             return Untouched.TOOL_TURN
         turn = request.turns[-1]
     if turn.carries:
         return Untouched.ALREADY
-    anchor = links[request.turns.index(turn)]
+    anchor = links[_index(request.turns, turn)]
     return Untouched.FORWARDED if anchor in forwarded else (turn, anchor)
 
 
-def _ends_with_results(request: Request) -> bool:
+def _index(turns: Sequence[Turn], turn: Turn) -> int:
+    """Where this very turn stands; it is one of the last."""
+    return next(at for at in reversed(range(len(turns))) if turns[at] is turn)
+
+
+def ends_with_results(request: Request) -> bool:
     last = request.turns[-1]
     return last.role is Role.TOOL or (last.role is Role.USER and last.only_results)
 
 
-def shown_notes(blocks: Iterable[Block]) -> tuple[NoteRef, ...]:
-    """The notes that stand in these blocks; of one that was told twice the later state."""
-    latest = {(note.kind, note.id): note for block in blocks for note in block.notes}
-    return tuple(latest.values())
+def shown_lines(blocks: Iterable[Block]) -> dict[str, Line]:
+    """The lines that stand in these blocks by what they tell of; of two about the same the later one."""
+    return {line.about: line for block in blocks for line in block.lines if line.about}
 
 
 def system_block(
@@ -80,6 +84,10 @@ def system_block(
     """
     if before is None:
         return now, False
-    if not new_person_turn or now is None or set(now.notes) == set(before.notes):
+    if not new_person_turn or now is None or _words(now) == _words(before):
         return before, False
     return now, True
+
+
+def _words(block: Block) -> set[str]:
+    return {line.text for line in block.lines}

@@ -22,7 +22,13 @@ class NoteRef:
 
     kind: str
     id: str
+    """Of an edge `concept [dimension] parent`, as it reads."""
     version: int = 0
+
+    @property
+    def about(self) -> str:
+        """What it tells of: an edge of its concept, anything else of itself. No word holds a bracket."""
+        return self.id.partition(" [")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +37,11 @@ class Line:
 
     text: str
     notes: tuple[NoteRef, ...] = ()
+
+    @property
+    def about(self) -> str:
+        """What the line tells of; nothing where it only says that a name is unknown."""
+        return self.notes[0].about if self.notes else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,13 +63,28 @@ def echoes(request: Request, mark: Mark) -> Iterator[TextEdit]:
                     yield TextEdit(path=path, at=offset + start, until=offset + end, text="")
 
 
+def lines_brought_along(request: Request, mark: Mark) -> frozenset[str]:
+    """The lines of our blocks that came in with what others than the assistant said: a door before this one."""
+    return frozenset(
+        line
+        for turn in request.turns
+        if turn.carries and turn.role is not Role.ASSISTANT
+        for _, text, _ in _texts(request, turn)
+        for start, end in blocks_in(text, mark)
+        for line in text[start:end].splitlines()
+    )
+
+
 def _texts(request: Request, turn: Turn) -> Iterator[tuple[Path, str, int]]:
     """The strings of a turn's text, each with its path and where it begins there."""
     value: Any = request.at(turn.path)
     if turn.span is not None:
         yield turn.path, value[turn.span.text : turn.span.end].rstrip(), turn.span.text
         return
-    content = value.get("content")
+    if isinstance(value, str):
+        yield turn.path, value, 0
+        return
+    content = value.get("content") if isinstance(value, dict) else value
     if isinstance(content, str):
         yield (*turn.path, "content"), content, 0
     for index, part in enumerate(content if isinstance(content, list) else ()):

@@ -28,6 +28,8 @@ class Modelfile:
 
     system: str = ""
     has_messages: bool = False
+    context: int | None = None
+    """Tokens that it asks for, if it does."""
 
 
 PART_TYPES = {Kind.RESPONSES: "input_text"}

@@ -44,5 +44,7 @@ class Untouched(StrEnum):
     """it ends with the result of a tool: what there is to say waits for the next user turn."""
     FORWARDED = "forwarded"
     """the message that would carry the block was forwarded without one before."""
+    NO_PLACE = "no_place"
+    """where the block would stand cannot be told for sure."""
     FULL = "full"
     """the blocks that stand in this history have used up their share."""

@@ -1,7 +1,7 @@
 """What is known of a live session?"""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from festinger.ids import SessionId, SpaceId
@@ -9,6 +9,9 @@ from festinger.proxy.injection.block import Block
 
 REPLIES = 4
 RECENT = 64
+"""Messages of the assistant and its tools by which a shortened history is known again."""
+REPLY_TEXT = 2000
+"""Characters that are kept of a reply: as far as quotes of it are looked for."""
 BLOCK_COST = 200
 """Bytes that a block takes beside its text."""
 
@@ -46,6 +49,8 @@ class Session:
     system_block: Block | None = None
     """The block that stands in the system text."""
     parent: SessionId | None = None
+    asked: bytes | None = None
+    """The link of the last turn that memory was asked about; what comes after it still waits."""
 
     @property
     def size(self) -> int:
@@ -60,4 +65,9 @@ def _cost(block: Block) -> int:
 
 
 def latest(replies: Iterable[Reply]) -> tuple[Reply, ...]:
-    return tuple(replies)[-REPLIES:]
+    """The last ones, as much of each as is needed later."""
+    return tuple(_shortened(reply) for reply in tuple(replies)[-REPLIES:])
+
+
+def _shortened(reply: Reply) -> Reply:
+    return reply if len(reply.text) <= REPLY_TEXT else replace(reply, text=reply.text[:REPLY_TEXT])

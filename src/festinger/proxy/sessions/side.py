@@ -10,14 +10,12 @@ from datetime import datetime, timedelta
 
 from festinger.proxy.loops.message import Role
 from festinger.proxy.requests.turn import Request
-from festinger.proxy.sessions.session import Session
+from festinger.proxy.sessions.session import REPLY_TEXT, Session
 
 LOOKED_AT = 2000
 """A pattern is looked for in so many first characters."""
 QUOTE_CHARS = 80
 STEP = QUOTE_CHARS // 2
-QUOTED_FROM = 2000
-"""Characters of a reply whose quotes are looked for."""
 QUOTING_CHARS = 65_536
 JUST = timedelta(minutes=10)
 
@@ -51,7 +49,7 @@ def quotes_a_reply(request: Request, live: Sequence[Session], *, now: datetime) 
         for session in live
         if session.replies and now - session.replies[-1].at <= JUST
     )
-    return any(_quotes(said[:QUOTING_CHARS], reply[:QUOTED_FROM]) for reply in fresh)
+    return any(_quotes(said[:QUOTING_CHARS], reply[:REPLY_TEXT]) for reply in fresh)
 
 
 def _quotes(text: str, reply: str) -> bool:

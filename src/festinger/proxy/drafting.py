@@ -1,0 +1,248 @@
+"""Which notes go into a request, and where?
+
+Notes of earlier turns go in again at their places, so that the upstream's prefix stays; what is new to say makes
+one block, in the newest turn of the user or in the system text. What was forgotten since comes out, and what
+changed is said again. Pure: what there is to say comes in, the request with it goes out. Who asks for it is
+`noting`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Literal
+
+from festinger.proxy.injection.anchors import (
+    Standing,
+    carrier,
+    ends_with_results,
+    shown_lines,
+    standing_in,
+    system_block,
+)
+from festinger.proxy.injection.block import Block, Line, block, rewritten
+from festinger.proxy.injection.budget import context_of, fitted, room
+from festinger.proxy.injection.corrections import (
+    PresentLines,
+    corrections,
+    forgotten_in,
+    unseen,
+    without_forgotten,
+)
+from festinger.proxy.injection.editing import edited, lines_brought_along
+from festinger.proxy.injection.places import Modelfile, Position, in_system
+from festinger.proxy.loops.message import Role
+from festinger.proxy.requests.untouched import Untouched
+from festinger.proxy.sessions.session import Session
+from festinger.proxy.telling import MemoryResult, MemoryTold, Reason
+from festinger.proxy.understanding import Understood
+from festinger.settings.tree import ProxySettings
+from festinger.text.budget import count_tokens
+
+
+class Moved(StrEnum):
+    """Why what was forwarded before is no longer the beginning of what is forwarded now."""
+
+    NOTES = "notes"
+    """The block of the system text has other notes."""
+    FORGOTTEN = "forgotten"
+    POSITION = "position"
+    """Notes are put elsewhere than before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """What there is to put into a request."""
+
+    lines: tuple[Line, ...] = ()
+    unknown: tuple[Line, ...] = ()
+    """Of names that nothing is known about."""
+    present: PresentLines = field(default_factory=dict)
+    """What the visible blocks tell and is no longer so."""
+    modelfile: Modelfile | None = None
+    is_late: bool = False
+    is_ready: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A request with its notes."""
+
+    body: bytes
+    told: MemoryTold
+    session: Session
+    """Its session with the blocks that it now has."""
+    fresh: Block | None = None
+    """The block that is new in this request."""
+    anchor: bytes | None = None
+    """Where the new block stands; none for the system text."""
+    moved: Moved | None = None
+
+
+def may_say_more(understood: Understood, settings: ProxySettings) -> bool:
+    """On a turn that ends with the result of a tool what there is to say waits for the user's next turn."""
+    return settings.inject_into_tool_messages or not ends_with_results(understood.request)
+
+
+def noted(understood: Understood, brought: Brought, *, settings: ProxySettings) -> Noted:
+    """The request with the notes of its history and, where there is something new to say, one new block."""
+    request, session = understood.request, understood.session
+    if may_say_more(understood, settings) and brought.is_ready:
+        session = replace(session, asked=understood.chain.end)
+    kept = _without_forgotten(session, brought.present)
+    draft = _Draft(understood=understood, session=kept, brought=brought, settings=settings)
+    draft = draft.in_system() or draft.in_turn()
+    result = edited(
+        request,
+        draft.standing,
+        mark=understood.mark,
+        system=draft.session.system_block,
+        position=draft.position,
+        modelfile=brought.modelfile,
+    )
+    if not result.is_certain:
+        told = MemoryTold(result=MemoryResult.OFF, reason=Untouched.NO_PLACE)
+        return Noted(body=request.body, told=told, session=session)
+    return Noted(
+        body=result.body,
+        told=_told(draft, placed=result.placed),
+        session=draft.session,
+        fresh=draft.fresh,
+        anchor=draft.anchor,
+        moved=_moved(session, draft, brought.present),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """A request on its way to its notes."""
+
+    understood: Understood
+    session: Session
+    brought: Brought
+    settings: ProxySettings
+    fresh: Block | None = None
+    anchor: bytes | None = None
+    why_not: StrEnum = Reason.NONE
+    """Why there is no new block."""
+    above: bool = False
+    """Whether the new notes stand in the system text."""
+
+    @property
+    def position(self) -> Position:
+        return Position(self.settings.injection_position)
+
+    @property
+    def standing(self) -> tuple[Standing, ...]:
+        understood = self.understood
+        return standing_in(understood.request, understood.chain.links, self.session.blocks)
+
+    def in_system(self) -> "_Draft | None":
+        """With its notes in the system text; nothing if they must go into the turn."""
+        if self.position is Position.TURN or not self._has_system():
+            return None
+        before = self.session.system_block
+        if self._carries():
+            return replace(
+                self, session=replace(self.session, system_block=None), why_not=Untouched.ALREADY, above=True
+            )
+        made = self._made([each.block for each in self.standing], instead=before)
+        now = None if isinstance(made, Untouched) else made
+        after, changed = system_block(before, now, new_person_turn=self._person_spoke())
+        return replace(
+            self,
+            session=replace(self.session, system_block=after),
+            fresh=after if changed or before is None else None,
+            why_not=made if isinstance(made, Untouched) else Reason.NONE,
+            above=True,
+        )
+
+    def in_turn(self) -> "_Draft":
+        """With its new notes in the newest turn of the user."""
+        understood = self.understood
+        draft = replace(self, session=replace(self.session, system_block=None))
+        spot = carrier(
+            understood.request,
+            understood.chain.links,
+            forwarded=frozenset(self.session.links),
+            tools_may_carry=self.settings.inject_into_tool_messages,
+        )
+        if isinstance(spot, Untouched) or self._carries():
+            return replace(draft, why_not=spot if isinstance(spot, Untouched) else Untouched.ALREADY)
+        made = self._made([each.block for each in self.standing])
+        if made is None or isinstance(made, Untouched):
+            return replace(draft, why_not=made or Reason.NONE)
+        blocks = {**self.session.blocks, spot[1]: made}
+        return replace(draft, session=replace(draft.session, blocks=blocks), fresh=made, anchor=spot[1])
+
+    def _has_system(self) -> bool:
+        """Whether a block can stand in the system text."""
+        request, modelfile = self.understood.request, self.brought.modelfile
+        return in_system(request, "", position=self.position, modelfile=modelfile) is not None
+
+    def _carries(self) -> bool:
+        """Whether a door before this one has put its block in."""
+        request = self.understood.request
+        system = next((turn for turn in request.turns if turn.role is Role.SYSTEM), None)
+        return any(turn is not None and turn.carries for turn in (system, request.newest_user))
+
+    def _person_spoke(self) -> bool:
+        user = self.understood.request.newest_user
+        return user is not None and user.by_person and self.understood.chain.end not in self.session.links
+
+    def _made(
+        self, standing: Sequence[Block], *, instead: Block | None = None
+    ) -> Block | Literal[Untouched.FULL] | None:
+        """A block of what no visible block tells yet, if there is room for it.
+
+        In the place of another one it tells what that one told, too, as far as it has not changed.
+        """
+        brought, request = self.brought, self.understood.request
+        shown = shown_lines(standing if instead is None else (*standing, instead))
+        along = lines_brought_along(request, self.understood.mark)
+        changed = corrections({about: now for about, now in brought.present.items() if about in shown})
+        lines = [line for line in unseen((*changed, *brought.lines), shown) if line.text not in along]
+        if not lines and not brought.unknown:
+            return None
+        told = {line.about for line in lines}
+        older = [line for line in instead.lines if line.about and line.about not in told] if instead else []
+        made = block(self.settings.label, graph=(*lines, *older), unknown=brought.unknown)
+        context = context_of(request, known=brought.modelfile.context if brought.modelfile else None)
+        tokens = room(self.settings, context=context, standing=standing)
+        return made and (fitted(made, tokens) or Untouched.FULL)
+
+
+def _without_forgotten(session: Session, present: PresentLines) -> Session:
+    gone = forgotten_in(present)
+    if not gone:
+        return session
+    above = session.system_block
+    return replace(
+        session,
+        blocks=without_forgotten(session.blocks, present),
+        system_block=rewritten(above, gone) if above is not None else None,
+    )
+
+
+def _told(draft: _Draft, *, placed: int) -> MemoryTold:
+    brought, fresh = draft.brought, draft.fresh
+    if fresh is not None and placed:
+        return MemoryTold(
+            result=MemoryResult.INJECTED, notes=len(fresh.lines), tokens=count_tokens(fresh.text)
+        )
+    if brought.is_late:
+        return MemoryTold(result=MemoryResult.LATE)
+    if not brought.is_ready:
+        return MemoryTold(result=MemoryResult.NOT_READY)
+    if placed:
+        return MemoryTold(result=MemoryResult.REUSED, reason=draft.why_not)
+    result = MemoryResult.OFF if draft.why_not is Untouched.ALREADY else MemoryResult.EMPTY
+    return MemoryTold(result=result, reason=draft.why_not)
+
+
+def _moved(before: Session, draft: _Draft, present: PresentLines) -> Moved | None:
+    """Why the prefix does not stay, if it does not."""
+    if forgotten_in(present):
+        return Moved.FORGOTTEN
+    if before.system_block is None or draft.session.system_block == before.system_block:
+        return None
+    return Moved.NOTES if draft.above else Moved.POSITION
