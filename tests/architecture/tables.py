@@ -21,6 +21,7 @@ OWNERS = {
     "job_record": "jobs",
     "periodic": "jobs",
     "periodic_run": "jobs",
+    "judgement": "judge",
     "soas": "world",
     "soas_sentence": "world",
     "urd": "world",

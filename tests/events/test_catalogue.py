@@ -11,6 +11,8 @@ from festinger.events.catalogue import (
     CATALOGUE,
     DOORS,
     FOUNDATION,
+    JUDGE,
+    MEMORY,
     PROXY,
     RELIABILITY,
     WORLD,
@@ -67,7 +69,7 @@ def test_an_event_of_any_room_is_listed_only_as_the_requirements_have_it():
 
 
 def test_no_two_rooms_tell_the_same_event():
-    assert len(CATALOGUE) == sum(len(room) for room in ROOMS.values())
+    assert len(CATALOGUE) == sum(len(room) for room in [*ROOMS.values(), JUDGE, MEMORY])
 
 
 def test_an_unlisted_event_is_a_fault():

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SPEC = ROOT / "docs" / "spec"
 
 ROOMS_TO_COME = {
-    "agent", "api", "cli", "consolidation", "console", "episodes", "import", "judge", "mcp", "memory",
+    "agent", "api", "cli", "consolidation", "console", "episodes", "import", "mcp", "memory",
     "outcomes", "proposals", "retrieval",
 }  # fmt: skip
 """Sections of the specification whose rooms are not built yet. A room that comes takes its name out here,

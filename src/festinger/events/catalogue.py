@@ -138,7 +138,30 @@ WORLD = {
     "write_failed": shape(concept_id=COUNT, model=TEXT, reason=TEXT, attempts=COUNT),
 }
 
-CATALOGUE: Mapping[str, Shape] = MappingProxyType({**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD})
+JUDGE = {
+    "judgement_made": shape(judgement=TEXT, old=TEXT, new=TEXT, relation=TEXT, confidence=NUMBER, judge=TEXT),
+    "judgement_waiting": shape(judgement=TEXT, old=TEXT, new=TEXT),
+}
+
+MEMORY = {
+    "fact_learned": shape(
+        memory=TEXT, kind=TEXT, subject=TEXT.or_none(), action=TEXT, origin=TEXT, agent=TEXT.or_none()
+    ),
+    "fact_confirmed": shape(memory=TEXT, sighting=TEXT, counted=FLAG, cause_count=COUNT),
+    "memory_superseded": shape(old=TEXT, new=TEXT, judgement=TEXT.or_none(), change=TEXT),
+    "memory_merged": shape(memory=TEXT, into=TEXT, change=TEXT),
+    "memory_restored": shape(memory=TEXT, change=TEXT),
+    "memory_held": shape(memory=TEXT, against=TEXT, conflict=TEXT),
+    "memory_quarantined": shape(memory=TEXT, reason=TEXT),
+    "memory_released": shape(memory=TEXT, by=TEXT),
+    "memory_archived": shape(memory=TEXT, reason=TEXT),
+    "memory_edited": shape(memory=TEXT, change=TEXT),
+    "learn_refused": shape(refusal=TEXT, reason=TEXT),
+}
+
+CATALOGUE: Mapping[str, Shape] = MappingProxyType(
+    {**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD, **JUDGE, **MEMORY}
+)
 
 AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)
 

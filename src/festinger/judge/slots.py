@@ -185,8 +185,7 @@ def _label(text: str) -> Slot | None:
         named, attribute = (tuple(_WORDS.findall(part)) for part in apposed.groups())
         return _slot(_key(named), _attribute(attribute), value, frame=Frame.LABEL)
     if wanted := _WANTED.fullmatch(label):
-        attribute = _attribute(tuple(_WORDS.findall(wanted[1])))
-        return _slot(USER, attribute, value, frame=Frame.LABEL)
+        return _slot(USER, _attribute(tuple(_WORDS.findall(wanted[1]))), value, frame=Frame.LABEL)
     written = tuple(_WORDS.findall(label))
     if any(word in _COPULAS for word in written) or _verb(written) is not None:
         return None

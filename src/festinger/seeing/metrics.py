@@ -79,6 +79,10 @@ EMBEDDING_HALVED = _counter("festinger_embedding_halved_total", "Failed batches 
 EMBEDDING_FAILED = _counter("festinger_embedding_failed_total", "Texts left without a vector.", "kind")
 EMBEDDING_CLIPPED = _counter("festinger_embedding_clipped_total", "Texts longer than the model reads.")
 
+JUDGE_FAILURES = _counter(
+    "festinger_judge_failures_total", "Answers of judges that were none.", "judge", "why"
+)
+
 LLM_CALLS = _counter("festinger_llm_calls_total", "Model calls.", "purpose", "result")
 LLM_TOKENS = _counter("festinger_llm_tokens_total", "Tokens of model calls.", "purpose", "direction")
 LLM_COST = _counter("festinger_llm_cost_usd", "Priced cost of model calls.", "purpose")
@@ -108,6 +112,16 @@ PROXY_BLOCK_TOKENS = _histogram(
 
 WORLD_REFUSED = _counter("festinger_world_refused_total", "Statements of texts and models dropped.", "reason")
 WORLD_ZERO_HITS = _counter("festinger_world_zero_hits_total", "Salient names that nothing is known about.")
+
+MEMORY_LEARNT = _counter("festinger_memory_learnt_total", "Statements learnt, by what became of them.", "action")
+MEMORY_REFUSED = _counter("festinger_memory_refused_total", "Statements not learnt.", "reason")
+MEMORY_JUDGED = _counter("festinger_memory_judged_total", "Judgements of pairs.", "judge", "relation")
+MEMORY_PENDING = _gauge("festinger_memory_pending_count", "Memories of which a judgement is open.")
+MEMORY_QUARANTINED = _gauge("festinger_memory_quarantined_count", "Memories that are locked away.")
+MEMORY_HELD = _gauge("festinger_memory_held_count", "Memories that wait for a decision.")
+MEMORY_VECTORS_MISSING = _gauge("festinger_memory_vectors_missing_count", "Memories without a vector.")
+MEMORY_SUPERSEDED = _counter("festinger_memory_superseded_total", "Memories that something newer replaced.")
+MEMORY_UNDONE = _counter("festinger_memory_undone_total", "Changes that were taken back.")
 
 SETTINGS_REFUSED = _counter(
     "festinger_settings_refused_total", "Edits of settings that were refused.", "source"

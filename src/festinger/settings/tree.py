@@ -197,7 +197,9 @@ class ServerSettings(Section):
 class AuthSettings(Section):
     loopback: Literal["open", "strict"] = key("open", "Whether callers on this machine need a key too.")
     session_hours: int = key(12, "Hours after which an unused session of the console ends.", ge=1, le=24 * 30)
-    login_link_minutes: int = key(10, "Minutes for which a one-time link opens the console.", ge=1, le=24 * 60)
+    login_link_minutes: int = key(
+        10, "Minutes for which a one-time link opens the console.", ge=1, le=24 * 60
+    )
 
 
 class UpstreamSettings(Section):
@@ -418,7 +420,9 @@ class WorldSettings(Section):
         return sources
 
 
-TRUST_WORDS = "an origin and a number from 0 to 1 for each, such as `person 1.0, system 0.9, …`, falling in that order"
+TRUST_WORDS = (
+    "an origin and a number from 0 to 1 for each, such as `person 1.0, system 0.9, …`, falling in that order"
+)
 TRUST_ORDER = ("person", "system", "model", "tool", "document")
 
 
@@ -460,13 +464,32 @@ class MemorySettings(Section):
         0.6, "Highest confidence that little trusted causes reach.", per_space=True, ge=0, le=1
     )
     echo_turns: int = key(
-        50, "Turns within which a repeat of what was brought to mind is an echo.", per_space=True, ge=0, le=10_000
+        50,
+        "Turns within which a repeat of what was brought to mind is an echo.",
+        per_space=True,
+        ge=0,
+        le=10_000,
     )
 
     @property
     def trusts(self) -> dict[str, float]:
         """The trust in each origin."""
         return {origin: float(number) for origin, number in (line.split() for line in self.trust)}
+
+
+class JudgeSettings(Section):
+    accept: float = key(0.8, "Confidence from which a judge ends the cascade.", per_space=True, ge=0.5, le=1)
+    model: str = key("", "Small local model that reads two statements at once; empty for none.", restart=True)
+    calls_per_hour: int = key(
+        1000,
+        "Times an hour that an LLM may be asked about two statements.",
+        per_space=True,
+        ge=0,
+        le=1_000_000,
+    )
+    max_tries: int = key(
+        5, "Tries by one judge before a pair becomes a question to a person.", per_space=True, ge=1, le=5
+    )
 
 
 class BenchSettings(Section):
@@ -496,4 +519,5 @@ class Settings(Section):
     proxy: ProxySettings = ProxySettings()
     world: WorldSettings = WorldSettings()
     memory: MemorySettings = MemorySettings()
+    judge: JudgeSettings = JudgeSettings()
     bench: BenchSettings = BenchSettings()

@@ -336,6 +336,58 @@ COMMENT ON COLUMN public.job_record.worker_deaths IS 'workers that died while th
 
 COMMENT ON COLUMN public.job_record.error IS 'name of the last error';
 
+CREATE TABLE public.judgement (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    old_ref uuid NOT NULL,
+    new_ref uuid NOT NULL,
+    old_hash bytea NOT NULL,
+    new_hash bytea NOT NULL,
+    relation text NOT NULL,
+    current text NOT NULL,
+    confidence double precision NOT NULL,
+    judge text NOT NULL,
+    reasoning text NOT NULL,
+    guards text[] DEFAULT '{}'::text[] NOT NULL,
+    prompt_hash text,
+    final boolean NOT NULL,
+    attempts integer DEFAULT 1 NOT NULL,
+    next_try timestamp with time zone,
+    latency_ms double precision NOT NULL,
+    at timestamp with time zone NOT NULL,
+    overruled_by uuid,
+    CONSTRAINT judgement_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT judgement_confidence_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision))),
+    CONSTRAINT judgement_current_check CHECK ((current = ANY (ARRAY['new'::text, 'old'::text, 'both'::text]))),
+    CONSTRAINT judgement_judge_check CHECK (((length(judge) >= 1) AND (length(judge) <= 200))),
+    CONSTRAINT judgement_latency_ms_check CHECK ((latency_ms >= (0)::double precision)),
+    CONSTRAINT judgement_new_hash_check CHECK ((length(new_hash) = 16)),
+    CONSTRAINT judgement_old_hash_check CHECK ((length(old_hash) = 16)),
+    CONSTRAINT judgement_relation_check CHECK ((relation = ANY (ARRAY['same'::text, 'update'::text, 'contradicts'::text, 'refines'::text, 'unrelated'::text, 'unsure'::text])))
+);
+
+COMMENT ON TABLE public.judgement IS 'what judges said of two statements; a row that is not final waits and is tried again';
+
+COMMENT ON COLUMN public.judgement.old_ref IS 'the statement that stood, by its id where it is kept';
+
+COMMENT ON COLUMN public.judgement.old_hash IS 'of the folded text, so that the same words are not judged twice';
+
+COMMENT ON COLUMN public.judgement.current IS 'which of the two holds now';
+
+COMMENT ON COLUMN public.judgement.confidence IS 'how sure the judge is, from 0 to 1';
+
+COMMENT ON COLUMN public.judgement.judge IS 'rules@version, onnx:model, llm:provider:model or person:name';
+
+COMMENT ON COLUMN public.judgement.guards IS 'what keeps the two from being the same';
+
+COMMENT ON COLUMN public.judgement.attempts IS 'tries by the judge that is named; a new judge begins anew';
+
+COMMENT ON COLUMN public.judgement.next_try IS 'when it is tried again; null if only a new judge or a person can tell';
+
+COMMENT ON COLUMN public.judgement.latency_ms IS 'milliseconds that judging took';
+
+COMMENT ON COLUMN public.judgement.overruled_by IS 'the judgement of a person that took its place';
+
 CREATE TABLE public.learn_key (
     space_id text NOT NULL,
     agent_id text NOT NULL,
@@ -1088,6 +1140,9 @@ ALTER TABLE ONLY public.injection
 ALTER TABLE ONLY public.job_record
     ADD CONSTRAINT job_record_pkey PRIMARY KEY (job_id);
 
+ALTER TABLE ONLY public.judgement
+    ADD CONSTRAINT judgement_pkey PRIMARY KEY (space_id, id);
+
 ALTER TABLE ONLY public.learn_key
     ADD CONSTRAINT learn_key_pkey PRIMARY KEY (space_id, agent_id, key);
 
@@ -1211,6 +1266,18 @@ CREATE INDEX exchange_session ON public.exchange USING btree (space_id, session_
 
 CREATE INDEX job_record_dead ON public.job_record USING btree (dead_at) WHERE ((dead_at IS NOT NULL) AND (dropped_at IS NULL));
 
+CREATE INDEX judgement_asked ON public.judgement USING btree (space_id, at) WHERE (judge ~~ 'llm:%'::text);
+
+CREATE INDEX judgement_due ON public.judgement USING btree (space_id, next_try) WHERE (NOT final);
+
+CREATE INDEX judgement_new ON public.judgement USING btree (space_id, new_ref);
+
+CREATE INDEX judgement_old ON public.judgement USING btree (space_id, old_ref);
+
+CREATE INDEX judgement_texts ON public.judgement USING btree (space_id, old_hash, new_hash);
+
+CREATE UNIQUE INDEX judgement_waiting ON public.judgement USING btree (space_id, old_ref, new_ref) WHERE (NOT final);
+
 CREATE INDEX learn_key_at ON public.learn_key USING btree (space_id, at);
 
 CREATE INDEX memory_change_memories ON public.memory_change USING gin (memory_ids);
@@ -1327,6 +1394,9 @@ ALTER TABLE ONLY public.held_session
 
 ALTER TABLE ONLY public.injection
     ADD CONSTRAINT injection_space_id_caller_session_id_fkey FOREIGN KEY (space_id, caller, session_id) REFERENCES public.proxy_session(space_id, caller, session_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.judgement
+    ADD CONSTRAINT judgement_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.learn_key
     ADD CONSTRAINT learn_key_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;

@@ -1,0 +1,196 @@
+"""Who is asked how two statements relate, in which order, and when is it enough?
+
+Rules first, then a small local model if there is one, then an LLM if there is one. The first that is sure ends it;
+a person's word counts before all of them. Without an LLM everything still works: what rules and the small model
+cannot tell is `unsure` and waits. Nothing here decides what follows from a judgement.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from festinger.clock import Stopwatch
+from festinger.errors import Overloaded, Unavailable
+from festinger.ids import SpaceId
+from festinger.judge import records, rules
+from festinger.judge.guards import Compared, compare
+from festinger.judge.judgement import ACCEPT, Judgement, Relation, unsure
+from festinger.judge.opinion import opinion
+from festinger.judge.pair import Opinion, Pair, Waiting
+from festinger.judge.reading import read
+from festinger.judge.records import Desk
+from festinger.judge.small import PairModel, judge_by_model
+from festinger.judge.waiting import LLM
+from festinger.llm.port import Model
+from festinger.seeing.metrics import DEGRADED
+from festinger.store.pool import Transaction
+
+AT_ONCE = 4
+"""Model calls of one batch at the same time."""
+
+ENOUGH_OF_THE_LAST = 0.5
+"""The LLM is the last to be asked: from here on its word is taken where nothing is replaced by it."""
+
+ModelFor = Callable[[SpaceId], Awaitable[Model | None]]
+"""The model that judges for a space, if there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """The settings of a space that the cascade looks at."""
+
+    accept: float = ACCEPT
+    calls_per_hour: int = 1000
+
+
+async def no_model(_space: SpaceId) -> Model | None:
+    """For a house without an LLM."""
+    return None
+
+
+class Cascade:
+    """The judges of a house. `small` and `model_for` may be absent."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        stopwatch: Stopwatch,
+        terms: Callable[[SpaceId], Terms] = lambda _space: Terms(),
+        small: PairModel | None = None,
+        model_for: ModelFor = no_model,
+    ) -> None:
+        self.desk = desk
+        self._stopwatch = stopwatch
+        self._terms = terms
+        self._small = small
+        self._model_for = model_for
+
+    def by_rules(self, pair: Pair) -> Judgement:
+        """What rules say: at once, and nothing is kept."""
+        return rules.judge(pair.old, pair.new, pair.features)
+
+    async def at_once(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+        """What people said before, rules and the small model say; not within a transaction."""
+        if not pairs:
+            return []
+        judges = [self._small.name] if self._small else []
+        said_before = await records.known(self.desk, space, pairs, judges=judges)
+        return [said_before.get(pair.hashes) or await self._quick(space, pair) for pair in pairs]
+
+    async def with_model(self, space: SpaceId, pair: Pair) -> Judgement:
+        """What the whole cascade says, an LLM included; not within a transaction."""
+        [said] = await self.with_model_all(space, [pair])
+        return said
+
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+        """The same for many, the most similar first and a few at once."""
+        model = await self._model_for(space)
+        judges = [name for name in (self._small and self._small.name, model and f"{LLM}{model.name}") if name]
+        said_before = await records.known(self.desk, space, pairs, judges=judges)
+        allowance = _Allowance(await self._calls_left(space) if model else 0)
+        few = asyncio.Semaphore(AT_ONCE)
+
+        async def judged(pair: Pair) -> Judgement:
+            if pair.hashes in said_before:
+                return said_before[pair.hashes]
+            async with few:
+                return await self._slow(space, pair, model=model, allowance=allowance)
+
+        order = sorted(range(len(pairs)), key=lambda at: -(pairs[at].features.similarity or 0.0))
+        answers = await asyncio.gather(*(judged(pairs[at]) for at in order))
+        by_place = dict(zip(order, answers, strict=True))
+        return [by_place[at] for at in range(len(pairs))]
+
+    async def keep(self, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]) -> list[UUID]:
+        """Keep what was said; the ids, in the same order."""
+        return await records.keep(self.desk, transaction, space, opinions)
+
+    async def waiting(self, transaction: Transaction, space: SpaceId, ref: UUID) -> list[Waiting]:
+        """The pairs of a statement that wait for a judge."""
+        return await records.waiting_of(transaction, space, ref)
+
+    async def drop(self, transaction: Transaction, space: SpaceId, ref: UUID) -> None:
+        """Let nothing wait any more that is about a statement which is gone."""
+        await records.drop(transaction, space, ref)
+
+    async def last_judge(self, space: SpaceId) -> str:
+        """The name of the last judge of the cascade: pairs that it has not seen may be tried again."""
+        model = await self._model_for(space)
+        if model is not None:
+            return f"{LLM}{model.name}"
+        return self._small.name if self._small else rules.NAME
+
+    async def _quick(self, space: SpaceId, pair: Pair) -> Judgement:
+        said = self.by_rules(pair)
+        if is_enough(said, accept=self._terms(space).accept) or self._small is None:
+            return settled(said, accept=self._terms(space).accept)
+        try:
+            by_model = await judge_by_model(self._small, pair.old, pair.new, compared=_compared(pair))
+        except Unavailable:
+            DEGRADED.labels(what="judge").inc()
+            return settled(said, accept=self._terms(space).accept)
+        return settled(by_model, accept=self._terms(space).accept)
+
+    async def _slow(
+        self, space: SpaceId, pair: Pair, *, model: Model | None, allowance: "_Allowance"
+    ) -> Judgement:
+        quick = await self._quick(space, pair)
+        if quick.final or model is None or not allowance.take():
+            return quick
+        try:
+            said = await opinion(model, pair.old, pair.new, compared=_compared(pair))
+        except (Overloaded, Unavailable):
+            # Nobody was asked, so nothing was tried: the pair waits as it did.
+            DEGRADED.labels(what="judge").inc()
+            return quick
+        return settled_by_last(said, accept=self._terms(space).accept)
+
+    async def _calls_left(self, space: SpaceId) -> int:
+        asked = await records.asked_within_the_hour(self.desk, space)
+        return max(0, self._terms(space).calls_per_hour - asked)
+
+
+@dataclass(slots=True)
+class _Allowance:
+    """Calls that may still be made in this hour."""
+
+    left: int
+
+    def take(self) -> bool:
+        self.left -= 1
+        return self.left >= 0
+
+
+def is_enough(said: Judgement, *, accept: float) -> bool:
+    """Whether a judge ends the cascade."""
+    return said.relation is not Relation.UNSURE and said.confidence >= accept
+
+
+def settled(said: Judgement, *, accept: float) -> Judgement:
+    """What stands after a judge that is not the last: its word if it is sure, else `unsure`."""
+    if is_enough(said, accept=accept):
+        return replace(said, final=True)
+    if said.relation is Relation.UNSURE:
+        return replace(said, final=False)
+    why = f"Perhaps `{said.relation}` ({said.confidence:.2f}): {said.reasoning}"
+    return unsure(said.judge, why, guards=said.guards)
+
+
+def settled_by_last(said: Judgement, *, accept: float) -> Judgement:
+    """What stands after the last judge: a conflict or two that both stay need less than a merge."""
+    replaces_nothing = said.relation in (
+        Relation.CONTRADICTS,
+        Relation.UPDATE,
+        Relation.REFINES,
+        Relation.UNRELATED,
+    )
+    if replaces_nothing and said.confidence >= ENOUGH_OF_THE_LAST:
+        return replace(said, final=True)
+    return replace(settled(said, accept=accept), prompt_hash=said.prompt_hash)
+
+
+def _compared(pair: Pair) -> Compared:
+    old, new = (read(each.text, said_at=each.said_at) for each in (pair.old, pair.new))
+    return compare(old, new, statements=(pair.old, pair.new))

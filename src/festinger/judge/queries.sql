@@ -1,0 +1,95 @@
+-- Judgements: what was said of two statements, and what waits.
+
+-- name: keep_judgement
+-- Keeps what was said of a pair. A pair that waits already is not kept twice: its row is moved on.
+insert into judgement (space_id, id, old_ref, new_ref, old_hash, new_hash, relation, current, confidence, judge,
+                       reasoning, guards, prompt_hash, final, attempts, next_try, latency_ms, at)
+values (%(space)s, %(id)s, %(old_ref)s, %(new_ref)s, %(old_hash)s, %(new_hash)s, %(relation)s, %(current)s,
+        %(confidence)s, %(judge)s, %(reasoning)s, %(guards)s, %(prompt_hash)s, %(final)s, %(attempts)s, %(next_try)s,
+        %(latency_ms)s, %(now)s)
+on conflict (space_id, old_ref, new_ref) where not final do update
+set relation = excluded.relation, current = excluded.current, confidence = excluded.confidence,
+    judge = excluded.judge, reasoning = excluded.reasoning, guards = excluded.guards,
+    prompt_hash = excluded.prompt_hash, next_try = excluded.next_try, latency_ms = excluded.latency_ms,
+    at = excluded.at,
+    attempts = case when judgement.judge = excluded.judge then judgement.attempts else 0 end + excluded.attempts
+returning id, attempts;
+
+-- name: end_waiting
+-- Ends the waiting of a pair with what was said of it at last.
+update judgement
+set relation = %(relation)s, current = %(current)s, confidence = %(confidence)s, judge = %(judge)s,
+    reasoning = %(reasoning)s, guards = %(guards)s, prompt_hash = %(prompt_hash)s, final = true, next_try = null,
+    latency_ms = %(latency_ms)s, at = %(now)s
+where space_id = %(space)s and old_ref = %(old_ref)s and new_ref = %(new_ref)s and not final
+returning id;
+
+-- name: known_judgements
+-- What was finally said of pairs of texts: by people, or by a judge that is still the present one.
+select old_hash, new_hash, relation, current, confidence, judge, reasoning, guards, prompt_hash, final
+from judgement
+where space_id = %(space)s and final and overruled_by is null
+  and (old_hash, new_hash) in (select * from unnest(%(old_hashes)s::bytea[], %(new_hashes)s::bytea[]))
+  and (judge like 'person:%%' or judge = any(%(judges)s::text[]))
+order by judge like 'person:%%', at;
+
+-- name: overrule
+-- Marks what was said of a pair of texts before a person decided.
+update judgement set overruled_by = %(by)s, final = true, next_try = null
+where space_id = %(space)s and id <> %(by)s and overruled_by is null
+  and ((old_hash = %(old_hash)s and new_hash = %(new_hash)s) or (old_ref = %(old_ref)s and new_ref = %(new_ref)s));
+
+-- name: find_judgement
+-- One judgement.
+select id, old_ref, new_ref, old_hash, new_hash, relation, current, confidence, judge, reasoning, guards,
+       prompt_hash, final, attempts, next_try, latency_ms, at, overruled_by
+from judgement where space_id = %(space)s and id = %(id)s;
+
+-- name: list_judgements
+-- The newest judgements, all or those that wait or are final.
+select id, old_ref, new_ref, old_hash, new_hash, relation, current, confidence, judge, reasoning, guards,
+       prompt_hash, final, attempts, next_try, latency_ms, at, overruled_by
+from judgement
+where space_id = %(space)s and (%(final)s::boolean is null or final = %(final)s::boolean)
+  and (%(before)s::uuid is null or id < %(before)s::uuid)
+order by id desc limit %(limit)s;
+
+-- name: judgements_of
+-- What was said of one statement, the newest first.
+select id, old_ref, new_ref, old_hash, new_hash, relation, current, confidence, judge, reasoning, guards,
+       prompt_hash, final, attempts, next_try, latency_ms, at, overruled_by
+from judgement
+where space_id = %(space)s and (old_ref = %(ref)s or new_ref = %(ref)s)
+order by at desc, id desc limit %(limit)s;
+
+-- name: due_judgements
+-- Pairs that wait and may be tried now: their time has come, or there is a judge that has not seen them.
+select id, old_ref, new_ref, attempts, judge
+from judgement
+where space_id = %(space)s and not final
+  and (judge <> %(judge)s or (next_try <= %(now)s and attempts < %(max_tries)s))
+order by at limit %(limit)s;
+
+-- name: count_waiting
+-- How many pairs wait, how many of them only a person can tell, and since when.
+select count(*) as waiting, count(*) filter (where attempts >= %(max_tries)s) as for_person, min(at) as oldest
+from judgement where space_id = %(space)s and not final;
+
+-- name: count_asked
+-- How often models were asked about pairs since a time.
+select count(*) as asked from judgement
+where space_id = %(space)s and judge like 'llm:%%' and at > %(since)s;
+
+-- name: drop_waiting
+-- Lets nothing wait any more that is about a statement which is gone.
+delete from judgement where space_id = %(space)s and not final and (old_ref = %(ref)s or new_ref = %(ref)s);
+
+-- name: drop_one_waiting
+-- Lets one pair wait no more.
+delete from judgement where space_id = %(space)s and id = %(id)s and not final;
+
+-- name: forget_judgements
+-- Erases the words of judgements about statements that are forgotten.
+update judgement set reasoning = '', old_hash = decode(repeat('00', 16), 'hex'),
+    new_hash = decode(repeat('00', 16), 'hex')
+where space_id = %(space)s and (old_ref = any(%(refs)s::uuid[]) or new_ref = any(%(refs)s::uuid[]));

@@ -1,0 +1,258 @@
+"""How are judgements kept and found again?
+
+Every judgement is a row; nothing else of the database is touched here. A pair that waits has one row, which each
+try moves on and the last one ends. The same pair of texts is not judged twice by one judge, and what a person said
+overrules whatever was said before. Which pair to judge, and what follows, is left to others.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import Clock
+from festinger.errors import NotFound
+from festinger.events.outbox import Outbox
+from festinger.ids import NewId, SpaceId
+from festinger.judge.judgement import Current, Guard, Judgement, Relation, by_person
+from festinger.judge.pair import Opinion, Pair, Record, Waiting
+from festinger.judge.waiting import MAX_TRIES, next_try
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.judge")
+
+HOUR = timedelta(hours=1)
+MOST_LISTED = 500
+
+Known = dict[tuple[bytes, bytes], Judgement]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What every deed of this room needs."""
+
+    store: Store
+    outbox: Outbox
+    clock: Clock
+    new_id: NewId
+    max_tries: Callable[[SpaceId], int] = lambda _space: MAX_TRIES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """What waits in a space."""
+
+    waiting: int
+    for_person: int
+    oldest: datetime | None
+
+
+async def known(desk: Desk, space: SpaceId, pairs: Sequence[Pair], *, judges: Sequence[str]) -> Known:
+    """What was finally said of these texts, by people or by one of `judges`; a person's word counts first."""
+    hashes = [pair.hashes for pair in pairs]
+    rows = await desk.store.all(
+        Q["known_judgements"],
+        space=space,
+        old_hashes=[old for old, _ in hashes],
+        new_hashes=[new for _, new in hashes],
+        judges=list(judges),
+    )
+    # Rows of people come last and so take the place of all others.
+    return {(bytes(row["old_hash"]), bytes(row["new_hash"])): _judgement(row) for row in rows}
+
+
+async def keep(
+    desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]
+) -> list[UUID]:
+    """Keep what was said, in the transaction of what follows from it; the ids, in the same order."""
+    return [await _keep(desk, transaction, space, opinion) for opinion in opinions]
+
+
+async def _keep(desk: Desk, transaction: Transaction, space: SpaceId, opinion: Opinion) -> UUID:
+    said, pair = opinion.judgement, opinion.pair
+    values = _columns(desk, space, opinion)
+    ended = await transaction.maybe(Q["end_waiting"], **_only(values, "end_waiting")) if said.final else None
+    if ended is not None:
+        kept: UUID = ended["id"]
+    else:
+        row = await transaction.one(Q["keep_judgement"], **values)
+        kept = row["id"]
+    await _tell(desk, transaction, space, kept=kept, pair=pair, said=said)
+    return kept
+
+
+def _columns(desk: Desk, space: SpaceId, opinion: Opinion) -> dict[str, Any]:
+    said, pair, now = opinion.judgement, opinion.pair, desk.clock()
+    old_hash, new_hash = pair.hashes
+    tries = 0 if said.final else 1
+    later = None if said.final else next_try(said.judge, attempts=1, now=now, max_tries=desk.max_tries(space))
+    return {
+        "space": space,
+        "id": desk.new_id(),
+        "old_ref": pair.old_ref,
+        "new_ref": pair.new_ref,
+        "old_hash": old_hash,
+        "new_hash": new_hash,
+        "relation": said.relation.value,
+        "current": said.current.value,
+        "confidence": said.confidence,
+        "judge": said.judge,
+        "reasoning": said.reasoning,
+        "guards": [guard.value for guard in said.guards],
+        "prompt_hash": said.prompt_hash,
+        "final": said.final,
+        "attempts": max(tries, 1),
+        "next_try": later,
+        "latency_ms": opinion.latency_ms,
+        "now": now,
+    }
+
+
+def _only(values: dict[str, Any], query: str) -> dict[str, Any]:
+    return {name: values[name] for name in Q[query].parameters}
+
+
+async def _tell(
+    desk: Desk, transaction: Transaction, space: SpaceId, *, kept: UUID, pair: Pair, said: Judgement
+) -> None:
+    about = {"judgement": str(kept), "old": str(pair.old_ref), "new": str(pair.new_ref)}
+    verdict = {"relation": said.relation.value, "confidence": said.confidence, "judge": said.judge}
+    await desk.outbox.emit(
+        transaction,
+        "judgement_made" if said.final else "judgement_waiting",
+        space=space,
+        subject=str(pair.new_ref),
+        payload={**about, **verdict} if said.final else about,
+    )
+
+
+async def answer(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    pair: Pair,
+    *,
+    name: str,
+    relation: Relation,
+    current: Current,
+    reasoning: str = "",
+) -> tuple[UUID, Judgement]:
+    """Keep what a person decided of a pair; all that was said of these texts before is overruled."""
+    said = by_person(name, relation, current=current, reasoning=reasoning or "A person decided.")
+    [kept] = await keep(desk, transaction, space, [Opinion(pair=pair, judgement=said)])
+    old_hash, new_hash = pair.hashes
+    await transaction.run(
+        Q["overrule"],
+        space=space,
+        by=kept,
+        old_hash=old_hash,
+        new_hash=new_hash,
+        old_ref=pair.old_ref,
+        new_ref=pair.new_ref,
+    )
+    return kept, said
+
+
+async def find(desk: Desk, space: SpaceId, judgement: UUID) -> Record:
+    row = await desk.store.maybe(Q["find_judgement"], space=space, id=judgement)
+    if row is None:
+        raise NotFound(f"There is no judgement `{judgement}`.")
+    return _record(row)
+
+
+async def listed(
+    desk: Desk, space: SpaceId, *, final: bool | None = None, before: UUID | None = None, limit: int = 50
+) -> list[Record]:
+    """The newest judgements; `final=False` those that wait."""
+    rows = await desk.store.all(
+        Q["list_judgements"], space=space, final=final, before=before, limit=min(limit, MOST_LISTED)
+    )
+    return [_record(row) for row in rows]
+
+
+async def judgements_of(desk: Desk, space: SpaceId, ref: UUID, *, limit: int = 100) -> list[Record]:
+    """What was said of one statement, the newest first."""
+    return [
+        _record(row) for row in await desk.store.all(Q["judgements_of"], space=space, ref=ref, limit=limit)
+    ]
+
+
+async def due(desk: Desk, space: SpaceId, *, judge: str, limit: int) -> list[Waiting]:
+    """The pairs that may be tried now by `judge`, the last of the cascade."""
+    rows = await desk.store.all(
+        Q["due_judgements"],
+        space=space,
+        judge=judge,
+        now=desk.clock(),
+        max_tries=desk.max_tries(space),
+        limit=limit,
+    )
+    return [
+        Waiting(id=row["id"], old_ref=row["old_ref"], new_ref=row["new_ref"], attempts=row["attempts"])
+        for row in rows
+    ]
+
+
+async def backlog(desk: Desk, space: SpaceId) -> Backlog:
+    row = await desk.store.one(Q["count_waiting"], space=space, max_tries=desk.max_tries(space))
+    return Backlog(**row)
+
+
+async def asked_within_the_hour(desk: Desk, space: SpaceId) -> int:
+    """How often models were asked about pairs of this space."""
+    count: int = await desk.store.value(Q["count_asked"], space=space, since=desk.clock() - HOUR)
+    return count
+
+
+async def waiting_of(transaction: Transaction, space: SpaceId, ref: UUID) -> list[Waiting]:
+    """The pairs of a statement that wait for a judge."""
+    rows = await transaction.all(Q["judgements_of"], space=space, ref=ref, limit=MOST_LISTED)
+    return [
+        Waiting(id=row["id"], old_ref=row["old_ref"], new_ref=row["new_ref"], attempts=row["attempts"])
+        for row in rows
+        if not row["final"]
+    ]
+
+
+async def drop(transaction: Transaction, space: SpaceId, ref: UUID) -> None:
+    """Let nothing wait any more that is about a statement which is gone."""
+    await transaction.run(Q["drop_waiting"], space=space, ref=ref)
+
+
+async def drop_one(transaction: Transaction, space: SpaceId, judgement: UUID) -> None:
+    """Let a pair wait no more, one of whose statements is gone."""
+    await transaction.run(Q["drop_one_waiting"], space=space, id=judgement)
+
+
+async def forget(transaction: Transaction, space: SpaceId, refs: Sequence[UUID]) -> None:
+    """Erase the words of what was said of statements that are forgotten; that it was said stays."""
+    await transaction.run(Q["forget_judgements"], space=space, refs=list(refs))
+
+
+def _record(row: dict[str, Any]) -> Record:
+    return Record(
+        id=row["id"],
+        old_ref=row["old_ref"],
+        new_ref=row["new_ref"],
+        judgement=_judgement(row),
+        attempts=row["attempts"],
+        next_try=row["next_try"],
+        latency_ms=row["latency_ms"],
+        at=row["at"],
+        overruled_by=row["overruled_by"],
+    )
+
+
+def _judgement(row: dict[str, Any]) -> Judgement:
+    return Judgement(
+        relation=Relation(row["relation"]),
+        current=Current(row["current"]),
+        confidence=row["confidence"],
+        judge=row["judge"],
+        reasoning=row["reasoning"],
+        guards=tuple(map(Guard, row["guards"])),
+        prompt_hash=row["prompt_hash"],
+        final=row["final"],
+    )
