@@ -76,6 +76,8 @@ ROWS: dict[tuple[str, str], str] = {
     ("POST", "/admin/api/jobs/{name}/run"): "admin",
     ("GET", "/admin/api/events"): "read",
     ("GET", "/admin/api/events/stream"): "read",
+    ("GET", "/admin/api/requests"): "read",
+    ("GET", "/admin/api/requests/{id}"): "read",
     ("GET", "/admin/api/config"): "admin",
     ("PUT", "/admin/api/config/{key}"): "admin",
     ("DELETE", "/admin/api/config/{key}"): "admin",

@@ -3,6 +3,7 @@
 Removes what is old enough and makes the automatic backup. Registered once, at wiring.
 """
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,18 +13,24 @@ from festinger.jobs.prune import prune_jobs
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.store.backup import automatic_backup
+from festinger.store.conversations import prune_sessions
 from festinger.store.home import Layout
 from festinger.store.manifest import read
+from festinger.store.requests import prune_requests
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App
 
 PRUNE_EVENTS = "prune_events"
 PRUNE_JOBS = "prune_jobs"
+PRUNE_REQUESTS = "prune_requests"
 BACKUP = "backup"
 
 QUIET_HOUR = "17 3 * * *"
 """When old rows are removed: at night, and not at the full hour that everybody else chooses."""
+
+QUIET = timedelta(days=30)
+"""A session that was quiet for so long is not known again."""
 
 
 def register_housekeeping(app: "App") -> None:
@@ -38,6 +45,12 @@ def register_housekeeping(app: "App") -> None:
     async def old_jobs(run: Run) -> int:
         return await prune_jobs(app.jobs.desk, run)
 
+    async def old_requests(run: Run) -> int:
+        now, days = app.tools.clock(), app.settings.now.proxy.request_log_days
+        removed = await prune_requests(app.store, before=now - timedelta(days=days))
+        await run.report(removed, note="old lines of the request log removed")
+        return removed + await prune_sessions(app.store, before=now - QUIET)
+
     async def backup(_run: Run) -> None:
         keep = app.settings.now.store.backup_keep
         folder = Layout(home=app.home).backups
@@ -46,6 +59,7 @@ def register_housekeeping(app: "App") -> None:
 
     app.jobs.register(PRUNE_EVENTS, old_events, queue=Queue.SLEEP, schedule=QUIET_HOUR)
     app.jobs.register(PRUNE_JOBS, old_jobs, queue=Queue.SLEEP, schedule=QUIET_HOUR)
+    app.jobs.register(PRUNE_REQUESTS, old_requests, queue=Queue.SLEEP, schedule=QUIET_HOUR)
     app.jobs.register(BACKUP, backup, queue=Queue.SLEEP, schedule="store.backup_schedule")
 
 

@@ -1,18 +1,30 @@
-"""Does the upstream answer?
+"""How is the door?
 
-A check as data, for `doctor` and the health pages. Any HTTP answer counts: an upstream that asks for a key
-is there. It asks with a small request of its own and changes nothing.
+Checks as data, for `doctor` and the health pages: whether the upstreams answer, whether what was said finds its way
+into the store, and how memory served the requests of the last day. Any HTTP answer of an upstream counts: one that
+asks for a key is there.
 """
 
 import asyncio
+from datetime import datetime, timedelta
 
 from festinger.proxy.routes import Protocol
 from festinger.proxy.upstream import Asking, Upstream, UpstreamFailed, base_for
-from festinger.seeing.checks import Check, ok, warn
+from festinger.proxy.writer import CROWDED, Writer
+from festinger.seeing.checks import Check, fail, ok, warn
 from festinger.settings.tree import ProxySettings
+from festinger.store.pool import Store
+from festinger.store.requests import count_requests
 
 NAME = "proxy.upstream"
 PATIENCE_SECONDS = 5.0
+
+DAY = timedelta(hours=24)
+MUCH = 0.01
+"""Of the requests of a day, so many may go without memory before somebody should look."""
+FEW = 100
+"""Of fewer requests than this no share is told."""
+MEGABYTE = 2**20
 
 
 async def check_upstreams(
@@ -36,3 +48,61 @@ async def _check(upstream: Upstream, base: str, patience: float) -> Check:
         )
     answer.close()
     return ok(NAME, f"The upstream `{base}` answers.", upstream=base, status=answer.status)
+
+
+def check_capture(writer: Writer) -> list[Check]:
+    """Whether what passes through is kept."""
+    return [_queue(writer), _spool(writer)]
+
+
+def _queue(writer: Writer) -> Check:
+    dropped = sum(writer.tally.dropped.values())
+    if dropped:
+        return fail(
+            "proxy.capture",
+            f"{dropped} captured things were dropped since the start.",
+            "Look at `store.server` and at the disk; raise `proxy.spool_max_mb` if the store is away for long.",
+            dropped=dict(writer.tally.dropped),
+        )
+    if writer.waiting > CROWDED:
+        return warn(
+            "proxy.capture",
+            f"{writer.waiting} exchanges wait to be written.",
+            "The store is slower than the requests; nothing is lost while there is room in the spool.",
+            waiting=writer.waiting,
+        )
+    return ok("proxy.capture", "What passes through is kept.", waiting=writer.waiting)
+
+
+def _spool(writer: Writer) -> Check:
+    if aside := writer.set_aside:
+        return warn(
+            "proxy.spool",
+            f"Records of {aside} bytes could not be read or written and were set aside.",
+            "They lie in `spool/spool.bad` of the home; look at them, then remove the file.",
+            set_aside=aside,
+        )
+    if waiting := writer.spooled:
+        return warn(
+            "proxy.spool",
+            f"{waiting / MEGABYTE:.1f} MB of what was said wait for the store.",
+            "They are written by themselves when it is back; look at `store.server` if this stays.",
+            waiting_bytes=waiting,
+        )
+    return ok("proxy.spool", "Nothing waits for the store.")
+
+
+async def check_served(store: Store, *, now: datetime) -> Check:
+    """How many requests of the last day went without memory because it was late or failed."""
+    counts = await count_requests(store, since=now - DAY)
+    total, missed = sum(counts.values()), counts.get("late", 0) + counts.get("failed", 0)
+    share = missed / total if total else 0.0
+    told = {"requests": total, "late": counts.get("late", 0), "failed": counts.get("failed", 0)}
+    if total >= FEW and share > MUCH:
+        return warn(
+            "proxy.memory",
+            f"{share:.1%} of the requests of the last 24 h went without memory.",
+            "The log says why; `proxy.memory_deadline_ms` says how long a request waits.",
+            **told,
+        )
+    return ok("proxy.memory", f"{total} requests in the last 24 h, {missed} of them without memory.", **told)

@@ -23,6 +23,7 @@ from festinger.web import (
     loops,
     pages,
     quarantine,
+    requests,
     settling,
     start,
     tuning,
@@ -49,6 +50,7 @@ ROUTES: tuple[Route, ...] = (
     *settling.ROUTES,
     *worldview.ROUTES,
     *loops.ROUTES,
+    *requests.ROUTES,
 )
 
 REQUEST_HEADER = "x-festinger-request"

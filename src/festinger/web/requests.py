@@ -1,0 +1,63 @@
+"""Requests over HTTP: what happened to each that memory served."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+from starlette.responses import Response
+
+from festinger.events.feed import history
+from festinger.ids import SessionId
+from festinger.store.requests import find_request, list_requests
+from festinger.web.access import Scope
+from festinger.web.listing import cursor_of, limit_of, page_of
+from festinger.web.route import Call, Route, answer
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+HAPPENED = 100
+"""Events that are shown of a request at most."""
+
+
+async def requests(call: Call) -> Response:
+    asked, limit = call.request.query_params, limit_of(call.request)
+    session = asked.get("session")
+    cursor = cursor_of(call.request)
+    found = await list_requests(
+        call.app.store,
+        call.space,
+        session=SessionId(session) if session else None,
+        before=EPOCH + cursor * MICROSECOND if cursor else None,
+        limit=limit,
+    )
+    last = (found[-1].at - EPOCH) // MICROSECOND if found else None
+    return answer(page_of([asdict(each) for each in found], limit=limit, last=last))
+
+
+async def request(call: Call) -> Response:
+    """One request, with the events that it caused: what came too late for a header is among them."""
+    name = call.request.path_params["id"]
+    found = await find_request(call.app.store, call.space, name)
+    events = await history(call.app.store, space=call.space, trace=name, limit=HAPPENED)
+    told = [
+        {"name": event.name, "at": event.at, "payload": dict(event.payload)} for event in reversed(events)
+    ]
+    return answer(asdict(found) | {"events": told})
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/admin/api/requests",
+        scope=Scope.READ,
+        endpoint=requests,
+        summary="Requests that memory served, the newest first.",
+    ),
+    Route(
+        method="GET",
+        path="/admin/api/requests/{id}",
+        scope=Scope.READ,
+        endpoint=request,
+        summary="What happened to one request.",
+    ),
+)
