@@ -7,7 +7,7 @@ loaded. What they then meet is `house`.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.proxy.attending import Attended
 from festinger.proxy.guard import Visit
 from festinger.proxy.headers import RawHeaders
+from festinger.proxy.passed import Passed
 from festinger.proxy.telling import MemoryResult, MemoryTold, Reason
 from festinger.proxy.upstream import Upstream
 from festinger.settings.live import LiveSettings
@@ -24,6 +25,8 @@ from festinger.store.keys import ApiKey
 
 if TYPE_CHECKING:
     from festinger.cli.house import House
+
+NO_STORE = MemoryTold(result=MemoryResult.NOT_READY, reason=Reason.STORE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +55,18 @@ class Porch:
         self._house.set_result(house)
         await house.live(stop)
 
+    async def house(self) -> "House":
+        """The house, once its rooms are loaded; its store may still be closed."""
+        # Whoever gives up waiting does not take it from the others.
+        return await asyncio.shield(self._house)
+
     async def pages(self, scope: Any, receive: Any, send: Any) -> None:
         """Our own pages, as an ASGI app."""
-        house = await asyncio.shield(self._house)
+        house = await self.house()
         await house.pages(scope, receive, send)
 
     async def find_key(self, secret: str) -> ApiKey | None:
-        house = await asyncio.shield(self._house)
+        house = await self.house()
         return await house.keeper.find_key(secret)
 
     def known_space(self, name: str) -> SpaceId | None:
@@ -69,10 +77,19 @@ class Porch:
     async def attend(
         self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> Attended:
-        """What a request brings to mind; until the house is open it passes as it came."""
-        if not self.ready():
-            return Attended(body=body, told=MemoryTold(result=MemoryResult.NOT_READY, reason=Reason.STORE))
-        return await self._house.result().attendant.attend(visit, headers, body, settings=settings)
+        """What a request brings to mind. Until the rooms are loaded it passes as it came; while they are loaded
+        and have no store, it is listened to all the same, and what was said waits for the store."""
+        if not self._house.done():
+            return Attended(body=body, told=NO_STORE)
+        attended = await self._house.result().attendant.attend(visit, headers, body, settings=settings)
+        if not self.ready() and attended.told and attended.told.result is MemoryResult.NOT_READY:
+            return replace(attended, told=NO_STORE)
+        return attended
+
+    def passed(self, request: Passed) -> None:
+        """A request is over; before the rooms are loaded nobody can write it down."""
+        if self._house.done():
+            self._house.result().chronicle.passed(request)
 
     def ready(self) -> bool:
         return self._house.done() and self._house.result().keeper.is_open()
