@@ -1,0 +1,197 @@
+"""Which memories might a new statement be the same as, update or contradict?
+
+The nearest by vector, the newest of the same slot and some of the same subject; without a vector those that share
+half of their words. Found by the vectors that search uses, scored by plain cosine of the bare words. Another
+agent's own memories are never among them. What the pairs mean is left to the judges.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from festinger.ids import SpaceId
+from festinger.memory.desk import Desk
+from festinger.memory.gist import content_words, overlap
+from festinger.memory.given import Said
+from festinger.memory.kinds import comparable
+from festinger.memory.memory import Memory, memory_of
+from festinger.memory.vectors import Embedded
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.store.vectors import READ_WHOLE_BELOW, is_read_whole, nearest
+from festinger.world.vocabulary import rows_of
+
+Q = queries_of("festinger.memory")
+
+OF_SLOT = 20
+"""Newest rows of the same slot."""
+BY_WORDS = 20
+SHARED_WORDS = 0.5
+"""What two statements must share where there is no vector to go by."""
+MOST_NEWER = 200
+"""Memories of other writers that are looked at between finding candidates and writing."""
+COUNTED_FOR = 30.0
+"""Seconds for which the number of a space's vectors is taken for known."""
+DIGITS = 3
+"""Of a cosine: beyond them lies what `halfvec` rounds away."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    memory: Memory
+    similarity: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """How far the memories went that were looked at: an agent's own, and the shared ones."""
+
+    own: int = 0
+    shared: int = 0
+
+
+NOTHING_SEEN = Seen()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    candidates: tuple[Candidate, ...]
+    seen: Seen
+
+
+async def known_as(transaction: Transaction, space: SpaceId, key: str | None) -> str | None:
+    """A subject by the name that the vocabulary has for it."""
+    if key is None:
+        return None
+    token = key.replace(" ", "_")
+    rows = await rows_of(transaction, space, [token])
+    return rows[token].token.replace("_", " ") if token in rows else key
+
+
+async def look(
+    desk: Desk, transaction: Transaction, space: SpaceId, said: Said, vectors: Embedded | None
+) -> Found:
+    """The candidates of a statement, and how far one has seen."""
+    row = await transaction.one(Q["newest_of_owners"], space=space, owner=said.owner)
+    ids = dict.fromkeys(await _near(desk, transaction, space, said, vectors))
+    ids |= dict.fromkeys(await _related(desk, transaction, space, said))
+    if vectors is None:
+        ids |= dict.fromkeys(await _by_words(transaction, space, said))
+    found = await score(transaction, space, list(ids), vectors)
+    return Found(candidates=tuple(found), seen=Seen(own=row["own"], shared=row["shared"]))
+
+
+async def look_again(
+    transaction: Transaction, space: SpaceId, said: Said, *, seen: Seen, vectors: Embedded | None
+) -> list[Candidate]:
+    """What was stored since; the owner is locked, so nothing more can come."""
+    window = {"space": space, "owner": said.owner, "kinds": list(comparable(said.kind)), "limit": MOST_NEWER}
+    window |= {"own": seen.own, "shared": seen.shared}
+    if vectors is None:
+        return scored(await transaction.all(Q["newer_unscored"], **window))
+    return scored(await nearest(transaction, Q["newer_scored"], vectors.compare, **window))
+
+
+async def score(
+    transaction: Transaction, space: SpaceId, memories: Sequence[Any], vectors: Embedded | None
+) -> list[Candidate]:
+    """Some memories with their exact cosine, nearest first."""
+    if not memories:
+        return []
+    if vectors is None:
+        return scored(await transaction.all(Q["unscored"], space=space, memories=list(memories)))
+    return scored(
+        await nearest(transaction, Q["scored"], vectors.compare, space=space, memories=list(memories))
+    )
+
+
+def scored(rows: Iterable[dict[str, Any]]) -> list[Candidate]:
+    return [
+        Candidate(
+            memory=memory_of(row),
+            similarity=None if row["similarity"] is None else round(float(row["similarity"]), DIGITS),
+        )
+        for row in rows
+    ]
+
+
+def worth_judging(said: Said, candidate: Candidate, check: float | None) -> bool:
+    """Whether a judge is asked of a pair at all: it is near enough, or both fill the same slot."""
+    memory = candidate.memory
+    if said.fold == memory.fold or said.gist == memory.gist or shares_slot(said, memory):
+        return True
+    if candidate.similarity is not None and check is not None:
+        return candidate.similarity >= check
+    return overlap(said.text, memory.content) >= SHARED_WORDS
+
+
+def shares_slot(said: Said, memory: Memory) -> bool:
+    return (
+        said.slot is not None
+        and memory.attribute_key == said.slot.attribute
+        and memory.subject_key is not None
+        and memory.subject_key == said.subject_key
+    )
+
+
+async def _near(
+    desk: Desk, transaction: Transaction, space: SpaceId, said: Said, vectors: Embedded | None
+) -> list[Any]:
+    if vectors is None:
+        return []
+    whole = is_read_whole(await _count(desk, transaction, space, vectors))
+    rows = await nearest(
+        transaction,
+        Q["nearest_of_all" if whole else "nearest"],
+        vectors.store,
+        space=space,
+        owner=said.owner,
+        kinds=list(comparable(said.kind)),
+        limit=desk.terms(space).memory.candidates,
+    )
+    return [row["memory_id"] for row in rows]
+
+
+async def _count(desk: Desk, transaction: Transaction, space: SpaceId, vectors: Embedded) -> int:
+    key, now = (space, vectors.model.name), desk.stopwatch()
+    known = desk.sizes.get(key)
+    if known is not None and now - known[1] < COUNTED_FOR:
+        return known[0]
+    count = int(
+        await transaction.value(
+            Q["count_vectors"], space=space, model=vectors.model.name, limit=READ_WHOLE_BELOW
+        )
+    )
+    desk.sizes[key] = count, now
+    return count
+
+
+async def _related(desk: Desk, transaction: Transaction, space: SpaceId, said: Said) -> list[Any]:
+    if said.subject_key is None:
+        return []
+    rows = await transaction.all(
+        Q["related"],
+        space=space,
+        owner=said.owner,
+        kinds=list(comparable(said.kind)),
+        subject=said.subject_key,
+        attribute=said.slot.attribute if said.slot else None,
+        of_slot=OF_SLOT if said.slot else 0,
+        of_subject=desk.terms(space).memory.subject_candidates,
+    )
+    return [row["id"] for row in rows]
+
+
+async def _by_words(transaction: Transaction, space: SpaceId, said: Said) -> list[Any]:
+    words = sorted(word for word in content_words(said.text) if word.isalnum())
+    if not words:
+        return []
+    rows = await transaction.all(
+        Q["by_words"],
+        space=space,
+        owner=said.owner,
+        kinds=list(comparable(said.kind)),
+        words=" | ".join(words),
+        limit=BY_WORDS,
+    )
+    return [row["id"] for row in rows]

@@ -1,0 +1,112 @@
+"""What does every deed of this room need, whatever it does?
+
+Ports to what stands above this room are handed in at wiring, and do nothing where nobody was: what was brought to
+mind in a session (`outcomes`), what people asked to forget, and work that is done later.
+"""
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import Clock, Stopwatch
+from festinger.embedding.embedder import Embedder
+from festinger.events.outbox import Outbox
+from festinger.ids import MemoryId, NewId, Origin, SpaceId
+from festinger.memory.decision import Limits, OnContradiction
+from festinger.memory.given import Said
+from festinger.memory.memory import Place
+from festinger.memory.panel import Panel
+from festinger.settings.tree import MemorySettings
+from festinger.store.pool import Store, Transaction
+from festinger.world.desk import Desk as WorldDesk
+
+Surfaced = Callable[[Place, int], Awaitable[Collection[MemoryId]]]
+"""What was brought to mind in a session in its last so many turns."""
+
+IsForgotten = Callable[[Transaction, SpaceId, Said], Awaitable[bool]]
+"""Whether somebody asked to forget these words, so that they must not come back by themselves. A person who says
+them anew may: that lifts the ban."""
+
+Ask = Callable[..., Awaitable[object]]
+"""`ask(transaction, job, space=…, **ids)`: durable work, asked for within the transaction."""
+
+OutcomesOf = Callable[[SpaceId, MemoryId], Awaitable[tuple[Any, ...]]]
+
+Step = Callable[[str], None]
+
+
+async def nothing_surfaced(_place: Place, _turns: int) -> Collection[MemoryId]:
+    return ()
+
+
+async def nothing_forgotten(_transaction: Transaction, _space: SpaceId, _said: Said) -> bool:
+    return False
+
+
+async def ask_nobody(_transaction: Transaction, _job: str, **_ids: Any) -> None:
+    """For a wiring without background work."""
+
+
+async def no_outcomes(_space: SpaceId, _memory: MemoryId) -> tuple[Any, ...]:
+    return ()
+
+
+def as_written(text: str) -> str:
+    return text
+
+
+def pass_by(_step: str) -> None:
+    """Learning goes through its steps; a test may stand at one of them."""
+
+
+DEFAULTS = MemorySettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """The settings that are in force for a space now."""
+
+    memory: MemorySettings = DEFAULTS
+    accept: float = 0.8
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(
+            accept=self.accept,
+            supersede_confidence=self.memory.supersede_confidence,
+            supersede_trust_margin=self.memory.supersede_trust_margin,
+            on_contradiction=OnContradiction(self.memory.on_contradiction),
+        )
+
+    @property
+    def trusts(self) -> dict[Origin, float]:
+        return {Origin(name): number for name, number in self.memory.trusts.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    store: Store
+    outbox: Outbox
+    clock: Clock
+    stopwatch: Stopwatch
+    new_id: NewId
+    terms: Callable[[SpaceId], Terms]
+    embedder: Callable[[], Embedder | None]
+    panel: Panel
+    world: WorldDesk
+    surfaced: Surfaced = nothing_surfaced
+    is_forgotten: IsForgotten = nothing_forgotten
+    outcomes_of: OutcomesOf = no_outcomes
+    ask: Ask = ask_nobody
+    without_blocks: Callable[[str], str] = as_written
+    """Takes out of a text what we ourselves put there."""
+    step: Step = pass_by
+    sizes: dict[tuple[SpaceId, str], tuple[int, float]] = field(default_factory=dict)
+    """How many vectors a space had of a model when somebody last looked, and when that was."""
+
+    def new_memory_id(self) -> MemoryId:
+        return MemoryId(self.new_id())
+
+    def new_uuid(self) -> UUID:
+        return self.new_id()

@@ -1,0 +1,27 @@
+"""How do the judges of the house sit on this room's panel?"""
+
+from uuid import UUID
+
+from festinger.ids import SpaceId
+from festinger.judge.cascade import Cascade
+from festinger.judge.judgement import PERSON, Judgement
+from festinger.judge.pair import Pair
+from festinger.judge.records import answer
+from festinger.store.pool import Transaction
+
+
+class Judges(Cascade):
+    """The cascade, which also keeps what people decide of memories."""
+
+    async def overrule(self, transaction: Transaction, space: SpaceId, pair: Pair, said: Judgement) -> UUID:
+        kept, _ = await answer(
+            self.desk,
+            transaction,
+            space,
+            pair,
+            name=said.judge.removeprefix(PERSON),
+            relation=said.relation,
+            current=said.current,
+            reasoning=said.reasoning,
+        )
+        return kept

@@ -1,0 +1,164 @@
+"""What is a memory?
+
+One statement with where it came from, in which state it is, how likely it is true and how deeply it is held. Values
+only: a row of the table as the rooms see it, and who may see it. Every way to change one is a deed of this room.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.ids import AgentId, Cause, MemoryId, Origin, SessionId, SpaceId, cause
+from festinger.memory.confidence import Belief
+from festinger.memory.decision import Standing
+from festinger.memory.kinds import LIVE, Kind, Status
+from festinger.memory.weight import Weight
+
+NO_SESSION = SessionId("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Who speaks, where: the space, the agent, the session. Without an agent of its own a handle has the default."""
+
+    space: SpaceId
+    agent: AgentId
+    session: SessionId = NO_SESSION
+
+    def cause(self, origin: Origin, at: datetime) -> Cause:
+        return cause(agent=self.agent, session=self.session, origin=origin, at=at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    space_id: SpaceId
+    id: MemoryId
+    seq: int
+    agent_id: AgentId | None
+    kind: Kind
+    content: str
+    content_contextualized: str | None
+    compressed: str | None
+    subject: str | None
+    subject_key: str | None
+    attribute_key: str | None
+    value_key: str | None
+    fold: bytes
+    gist: bytes
+    origin: Origin
+    trust: float
+    source: str | None
+    source_tag: str
+    source_confidence: float
+    session_id: SessionId | None
+    episode_id: UUID | None
+    turn_id: UUID | None
+    status: Status
+    pending: bool
+    superseded_by: MemoryId | None
+    superseded_at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    immutable: bool
+    confidence: float
+    evidence_count: int
+    corroborations: int
+    contradictions: int
+    passive_count: int
+    confidence_anchor: float | None
+    confidence_ceiling: float | None
+    weight_ceiling: float | None
+    confirmation_count: int
+    last_confirmed: datetime | None
+    cause_count: int
+    weight_alpha: float
+    weight_beta: float
+    access_count: int
+    last_accessed: datetime | None
+    access_times: tuple[datetime, ...]
+    utility_score: float
+    event_time: datetime | None
+    event_day: date | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any] = field(hash=False)
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def weight(self) -> Weight:
+        return Weight(alpha=self.weight_alpha, beta=self.weight_beta)
+
+    @property
+    def belief(self) -> Belief:
+        return belief_of({each.name: getattr(self, each.name) for each in fields(self)})
+
+    @property
+    def standing(self) -> Standing:
+        """Its state as decisions know it; only live memories have one."""
+        return Standing(self.status.value)
+
+    @property
+    def is_live(self) -> bool:
+        return self.status in LIVE
+
+    def as_json(self) -> dict[str, Any]:
+        """As every door shows it; marks and the index of words are left out."""
+        shown = {each.name: _shown(getattr(self, each.name)) for each in fields(self)}
+        return {name: value for name, value in shown.items() if name not in ("fold", "gist", "seq")}
+
+
+_NAMES = tuple(each.name for each in fields(Memory))
+
+
+def memory_of(row: Mapping[str, Any]) -> Memory:
+    """The memory that a row holds."""
+    values = {name: row[name] for name in _NAMES}
+    values |= {"kind": Kind(row["kind"]), "origin": Origin(row["origin"]), "status": Status(row["status"])}
+    values |= {"tags": tuple(row["tags"]), "access_times": tuple(row["access_times"])}
+    return Memory(**values)
+
+
+def belief_of(row: Mapping[str, Any]) -> Belief:
+    """What is held of a memory, from its row."""
+    return Belief(
+        confidence=row["confidence"],
+        evidence_count=row["evidence_count"],
+        corroborations=row["corroborations"],
+        contradictions=row["contradictions"],
+        passive_count=row["passive_count"],
+        confidence_anchor=row["confidence_anchor"],
+        confidence_ceiling=row["confidence_ceiling"],
+        weight_ceiling=row["weight_ceiling"],
+        weight=Weight(alpha=row["weight_alpha"], beta=row["weight_beta"]),
+        immutable=row["immutable"],
+    )
+
+
+def belief_columns(belief: Belief) -> dict[str, Any]:
+    """A belief as the columns that keep it."""
+    return {
+        "confidence": belief.confidence,
+        "evidence_count": belief.evidence_count,
+        "corroborations": belief.corroborations,
+        "contradictions": belief.contradictions,
+        "passive_count": belief.passive_count,
+        "confidence_anchor": belief.confidence_anchor,
+        "confidence_ceiling": belief.confidence_ceiling,
+        "weight_ceiling": belief.weight_ceiling,
+        "weight_alpha": belief.weight.alpha,
+        "weight_beta": belief.weight.beta,
+    }
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    return list(map(_shown, value)) if isinstance(value, tuple) else value

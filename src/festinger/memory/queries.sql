@@ -1,0 +1,484 @@
+-- The memory's statements: memories with their vectors, sightings, links and changes, refusals, and keys of calls.
+
+-- name: lock_owner
+-- Lets one new memory of an owner be written at a time. What is shared is seen by every agent: who writes it waits
+-- for all of them, and they for it, but not for each other.
+select case when %(owner)s::text is null
+    then pg_advisory_xact_lock(hashtextextended('festinger memory ' || %(space)s::text, 0))
+    else pg_advisory_xact_lock_shared(hashtextextended('festinger memory ' || %(space)s::text, 0)) end as shared,
+    case when %(owner)s::text is not null
+    then pg_advisory_xact_lock(hashtextextended('festinger memory ' || %(space)s::text || ' ' || %(owner)s::text, 0))
+    end as own;
+
+-- name: newest_of_owners
+-- How far the memories go that an agent sees: its own, and the shared ones.
+select coalesce((select m.seq from memory m where m.space_id = %(space)s and m.agent_id = %(owner)s
+                 order by m.seq desc limit 1), 0) as own,
+       coalesce((select m.seq from memory m where m.space_id = %(space)s and m.agent_id is null
+                 order by m.seq desc limit 1), 0) as shared;
+
+-- name: twins
+-- What was said in the same words, or in words of the same gist; the best first.
+select m.* from memory m
+where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+  and (m.agent_id is null or m.agent_id = %(owner)s)
+  and (m.fold = %(fold)s or m.gist = %(gist)s)
+  and (m.event_day is null or %(day)s::date is null or m.event_day = %(day)s)
+  and (%(except)s::uuid is null or m.id <> %(except)s)
+order by m.fold <> %(fold)s, m.status <> 'active', m.status <> 'held',
+         m.event_day is distinct from %(day)s, m.agent_id is null, m.seq
+limit %(limit)s;
+
+-- name: nearest
+-- The nearest memories by their stored vectors, with the index of the model.
+select v.memory_id from memory_vector v
+join memory m on m.space_id = v.space_id and m.id = v.memory_id
+where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
+  and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+  and (m.agent_id is null or m.agent_id = %(owner)s)
+order by v.embedding::halfvec({dims}) <=> %(probe)s
+limit %(limit)s;
+
+-- name: nearest_of_all
+-- The same for a space with few vectors: all of them are read, which is faster and always right.
+select v.memory_id from memory_vector v
+join memory m on m.space_id = v.space_id and m.id = v.memory_id
+where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
+  and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+  and (m.agent_id is null or m.agent_id = %(owner)s)
+order by (v.embedding::halfvec({dims}) <=> %(probe)s) + 0
+limit %(limit)s;
+
+-- name: count_vectors
+-- How many vectors of a model a space has, as far as that matters.
+select count(*) as vectors from (
+    select 1 from memory_vector v
+    where v.space_id = %(space)s and v.model = %(model)s and v.purpose = 'store'
+    limit %(limit)s
+) as counted;
+
+-- name: related
+-- The newest memories of the same slot, and of the same subject.
+(select m.id from memory m
+ where m.space_id = %(space)s and m.subject_key = %(subject)s and m.attribute_key = %(attribute)s
+   and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+   and (m.agent_id is null or m.agent_id = %(owner)s)
+ order by m.seq desc limit %(of_slot)s)
+union
+(select m.id from memory m
+ where m.space_id = %(space)s and m.subject_key = %(subject)s
+   and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+   and (m.agent_id is null or m.agent_id = %(owner)s)
+ order by m.seq desc limit %(of_subject)s);
+
+-- name: by_words
+-- The memories that share most words, where there is no vector to go by.
+select m.id from memory m
+where m.space_id = %(space)s and m.content_tsv @@ to_tsquery('english', %(words)s)
+  and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+  and (m.agent_id is null or m.agent_id = %(owner)s)
+order by ts_rank(m.content_tsv, to_tsquery('english', %(words)s)) desc, m.seq desc
+limit %(limit)s;
+
+-- name: scored
+-- Memories with the cosine of their bare words to a probe, nearest first.
+select m.*, 1 - (v.embedding::halfvec({dims}) <=> %(probe)s) as similarity
+from memory m
+left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
+    and v.purpose = 'compare'
+where m.space_id = %(space)s and m.id = any(%(memories)s)
+order by similarity desc nulls last, m.seq desc;
+
+-- name: unscored
+-- The same without a vector.
+select m.*, null::double precision as similarity from memory m
+where m.space_id = %(space)s and m.id = any(%(memories)s)
+order by m.seq desc;
+
+-- name: newer_scored
+-- What was stored since somebody looked for candidates, with the cosine of its bare words to a probe.
+select m.*, 1 - (v.embedding::halfvec({dims}) <=> %(probe)s) as similarity
+from memory m
+left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
+    and v.purpose = 'compare'
+where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+  and ((m.agent_id = %(owner)s and m.seq > %(own)s) or (m.agent_id is null and m.seq > %(shared)s))
+order by m.seq
+limit %(limit)s;
+
+-- name: newer_unscored
+-- The same without a vector.
+select m.*, null::double precision as similarity from memory m
+where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+  and ((m.agent_id = %(owner)s and m.seq > %(own)s) or (m.agent_id is null and m.seq > %(shared)s))
+order by m.seq
+limit %(limit)s;
+
+-- name: put_memory
+-- Stores a new memory with its first sighting and its vectors; no row if the same one was stored meanwhile.
+with stored as (
+    insert into memory (space_id, id, agent_id, kind, content, subject, subject_key, attribute_key, value_key, fold,
+        gist, origin, trust, source, source_tag, source_confidence, session_id, episode_id, turn_id, status, pending,
+        superseded_by, superseded_at, valid_from, valid_to, immutable, weight_alpha, weight_beta, event_time, tags,
+        metadata, created_at, updated_at)
+    values (%(space)s, %(id)s, %(owner)s, %(kind)s, %(content)s, %(subject)s, %(subject_key)s, %(attribute_key)s,
+        %(value_key)s, %(fold)s, %(gist)s, %(origin)s, %(trust)s, %(source)s, %(source_tag)s, %(source_confidence)s,
+        nullif(%(session)s::text, ''), %(episode)s, %(turn)s, %(status)s, %(pending)s, %(superseded_by)s,
+        %(superseded_at)s, %(valid_from)s, %(valid_to)s, %(immutable)s, %(alpha)s, %(beta)s, %(event_time)s, %(tags)s,
+        %(metadata)s::jsonb, %(at)s, %(at)s)
+    on conflict do nothing
+    returning *
+), first_sighting as (
+    insert into memory_sighting (space_id, id, memory_id, agent_id, session_id, day, origin, trust, wording, source,
+        episode_id, turn_id, at, counted, uncounted_because)
+    select s.space_id, s.id, s.id, %(agent)s, %(session)s, %(day)s, s.origin, s.trust, s.content, s.source,
+        s.episode_id, s.turn_id, s.created_at, %(counted)s, %(uncounted)s
+    from stored s
+), stored_vector as (
+    insert into memory_vector (space_id, memory_id, model, purpose, dims, text_hash, embedding, at)
+    select s.space_id, s.id, %(model)s, v.purpose, %(dims)s, v.text_hash, v.embedding, s.created_at
+    from stored s
+    cross join (values ('store', %(store_hash)s::bytea, %(store)s::halfvec),
+                       ('compare', %(compare_hash)s::bytea, %(compare)s::halfvec)) as v (purpose, text_hash, embedding)
+    where v.embedding is not null
+)
+select * from stored;
+
+-- name: put_vector
+-- Keeps a vector of a memory, in place of the one of the same model and purpose.
+insert into memory_vector (space_id, memory_id, model, purpose, dims, text_hash, embedding, at)
+values (%(space)s, %(memory)s, %(model)s, %(purpose)s, %(dims)s, %(text_hash)s, %(embedding)s, %(at)s)
+on conflict (space_id, memory_id, model, purpose) do update
+set dims = excluded.dims, text_hash = excluded.text_hash, embedding = excluded.embedding, at = excluded.at;
+
+-- name: unembedded
+-- Memories without a vector of a model, or with one of other words; newest first.
+select m.* from memory m
+where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined')
+  and not exists (
+      select from memory_vector v
+      where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s and v.purpose = 'compare'
+        and v.text_hash = sha256(convert_to(m.content, 'UTF8')))
+order by m.seq desc
+limit %(limit)s;
+
+-- name: find_memory
+-- One memory.
+select m.* from memory m where m.space_id = %(space)s and m.id = %(id)s;
+
+-- name: find_memories
+-- Some memories.
+select m.* from memory m where m.space_id = %(space)s and m.id = any(%(memories)s) order by m.id;
+
+-- name: lock_memories
+-- Some memories, kept from changing until the transaction ends; always in one order, so that nobody waits in a ring.
+select m.* from memory m where m.space_id = %(space)s and m.id = any(%(memories)s) order by m.id for update;
+
+-- name: ids_that_begin
+-- The memories whose id begins so.
+select m.id from memory m where m.space_id = %(space)s and m.id::text like %(prefix)s || '%%' limit 11;
+
+-- name: restate
+-- Brings a memory into another state.
+update memory set status = %(status)s, pending = %(pending)s, superseded_by = %(superseded_by)s,
+    superseded_at = %(superseded_at)s, valid_from = %(valid_from)s, valid_to = %(valid_to)s,
+    immutable = %(immutable)s, version = version + 1, updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: reword
+-- Gives a memory other words.
+update memory set content = %(content)s, content_contextualized = null, compressed = null, fold = %(fold)s,
+    gist = %(gist)s, subject = %(subject)s, subject_key = %(subject_key)s, attribute_key = %(attribute_key)s,
+    value_key = %(value_key)s, version = version + 1, updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: confirm_memory
+-- Notes that a memory was said again: fills what was empty, unites tags, overwrites nothing that was said.
+update memory set confirmation_count = confirmation_count + 1, last_confirmed = %(at)s,
+    subject = coalesce(subject, %(subject)s), subject_key = coalesce(subject_key, %(subject_key)s),
+    event_time = coalesce(event_time, %(event_time)s),
+    tags = (select coalesce(array_agg(distinct t order by t), '{}') from unnest(tags || %(tags)s::text[]) as t),
+    updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: revalue
+-- Keeps what is held of a memory now.
+update memory set confidence = %(confidence)s, evidence_count = %(evidence_count)s, corroborations = %(corroborations)s,
+    contradictions = %(contradictions)s, passive_count = %(passive_count)s, confidence_anchor = %(confidence_anchor)s,
+    confidence_ceiling = %(confidence_ceiling)s, weight_ceiling = %(weight_ceiling)s, weight_alpha = %(weight_alpha)s,
+    weight_beta = %(weight_beta)s, cause_count = cause_count + %(causes)s, updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: note_accesses
+-- Notes that a memory was read and used; the last hundred times are kept.
+update memory set access_count = access_count + cardinality(%(times)s::timestamptz[]),
+    last_accessed = greatest(last_accessed, (select max(t) from unnest(%(times)s::timestamptz[]) as t)),
+    access_times = (access_times || %(times)s::timestamptz[])
+        [greatest(1, cardinality(access_times || %(times)s::timestamptz[]) - 99):]
+where space_id = %(space)s and id = %(id)s;
+
+-- name: add_confirmations
+-- Moves the count of confirmations and causes, when a twin is merged or parted.
+update memory set confirmation_count = greatest(0, confirmation_count + %(confirmations)s),
+    cause_count = greatest(0, cause_count + %(causes)s), updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: set_pending
+-- Marks whether a judgement about a memory is open.
+update memory set pending = %(pending)s, updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s and pending <> %(pending)s;
+
+-- name: put_sighting
+-- Notes that a memory was said again.
+insert into memory_sighting (space_id, id, memory_id, agent_id, session_id, day, origin, trust, wording, source,
+    episode_id, turn_id, similarity, judgement_id, at, counted, uncounted_because)
+values (%(space)s, %(id)s, %(memory)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(trust)s, %(wording)s, %(source)s,
+    %(episode)s, %(turn)s, %(similarity)s, %(judgement)s, %(at)s, %(counted)s, %(uncounted)s);
+
+-- name: counted_causes
+-- What of a cause has counted for a memory: itself, and all of its agent, day and origin.
+select count(*) filter (where s.session_id = %(session)s) as of_cause, count(*) as of_agent_today
+from memory_sighting s
+where s.space_id = %(space)s and s.memory_id = %(memory)s and s.agent_id = %(agent)s and s.day = %(day)s
+  and s.origin = %(origin)s and s.counted;
+
+-- name: distinct_causes
+-- How many distinct causes speak for a memory.
+select count(distinct (s.agent_id, s.session_id, s.day, s.origin)) as causes
+from memory_sighting s
+where s.space_id = %(space)s and s.memory_id = %(memory)s and s.counted;
+
+-- name: births_of_cause
+-- How many memories a cause brought since a moment.
+select count(*) as births from memory_sighting s
+where s.space_id = %(space)s and s.session_id = %(session)s and s.agent_id = %(agent)s and s.origin = %(origin)s
+  and s.at > %(since)s and s.id = s.memory_id;
+
+-- name: sightings_of
+-- Each time a memory was said, oldest first.
+select s.* from memory_sighting s
+where s.space_id = %(space)s and s.memory_id = %(memory)s
+order by s.at, s.id
+limit %(limit)s;
+
+-- name: uncount_sighting
+-- Takes the vote of a sighting away.
+update memory_sighting set counted = false, uncounted_because = %(because)s
+where space_id = %(space)s and id = %(id)s and counted;
+
+-- name: count_sighting
+-- Lets a sighting of something that was locked away count after all.
+update memory_sighting set counted = true, uncounted_because = null
+where space_id = %(space)s and id = %(id)s and not counted;
+
+-- name: move_sightings
+-- Gives the sightings of a twin to the memory that stays; a cause that has counted there does not count twice.
+update memory_sighting s set memory_id = %(into)s, moved_by = %(change)s
+where s.space_id = %(space)s and s.memory_id = %(twin)s;
+
+-- name: move_sightings_back
+-- Takes a merge back.
+update memory_sighting s set memory_id = %(twin)s, moved_by = null
+where s.space_id = %(space)s and s.memory_id = %(into)s and s.moved_by = %(change)s;
+
+-- name: put_links
+-- Joins memories.
+insert into memory_link (space_id, from_id, to_id, relation, judgement_id, at)
+select %(space)s, %(from)s, l.to_id, %(relation)s, l.judgement_id, %(at)s
+from unnest(%(to)s::uuid[], %(judgements)s::uuid[]) as l (to_id, judgement_id)
+on conflict (space_id, from_id, to_id, relation) do update set undone_at = null, at = excluded.at;
+
+-- name: undo_links
+-- Parts memories again; that they were joined stays known.
+update memory_link set undone_at = %(at)s
+where space_id = %(space)s and from_id = %(from)s and to_id = any(%(to)s) and relation = %(relation)s
+  and undone_at is null;
+
+-- name: links_of
+-- How a memory is joined with others, in both directions.
+select l.from_id, l.to_id, l.relation, l.judgement_id, l.at from memory_link l
+where l.space_id = %(space)s and (l.from_id = %(memory)s or l.to_id = %(memory)s) and l.undone_at is null
+order by l.at, l.from_id, l.to_id;
+
+-- name: links_from
+-- What a memory points at by one relation.
+select l.to_id from memory_link l
+where l.space_id = %(space)s and l.from_id = %(memory)s and l.relation = %(relation)s and l.undone_at is null
+order by l.at, l.to_id;
+
+-- name: derivation
+-- Everything that some memories derive from, however far back, with the trust in it; cycles are cut.
+with recursive line (id, depth) as (
+    select l.to_id, 1 from memory_link l
+    where l.space_id = %(space)s and l.from_id = any(%(memories)s) and l.relation = 'derives_from'
+      and l.undone_at is null
+    union
+    select l.to_id, line.depth + 1 from line
+    join memory_link l on l.space_id = %(space)s and l.from_id = line.id and l.relation = 'derives_from'
+        and l.undone_at is null
+    where line.depth < %(depth)s
+)
+select line.id, min(line.depth) as depth, min(m.trust) as trust from line
+left join memory m on m.space_id = %(space)s and m.id = line.id
+group by line.id
+order by depth, line.id;
+
+-- name: derived
+-- Everything that derives from a memory, however far on.
+with recursive line (id, depth) as (
+    select l.from_id, 1 from memory_link l
+    where l.space_id = %(space)s and l.to_id = %(memory)s and l.relation = 'derives_from' and l.undone_at is null
+    union
+    select l.from_id, line.depth + 1 from line
+    join memory_link l on l.space_id = %(space)s and l.to_id = line.id and l.relation = 'derives_from'
+        and l.undone_at is null
+    where line.depth < %(depth)s
+)
+select line.id, min(line.depth) as depth from line group by line.id order by depth, line.id;
+
+-- name: lower_trust
+-- Trusts some memories no more than this.
+update memory set trust = %(trust)s, updated_at = %(at)s
+where space_id = %(space)s and id = any(%(memories)s) and trust > %(trust)s
+returning id;
+
+-- name: write_change
+-- Writes down what was done to memories.
+insert into memory_change (space_id, id, op, memory_ids, before, after, reason, by, cause, judgement_id, at)
+values (%(space)s, %(id)s, %(op)s, %(memories)s, %(before)s::jsonb, %(after)s::jsonb, %(reason)s, %(by)s,
+    %(cause)s::jsonb, %(judgement)s, %(at)s);
+
+-- name: lock_change
+-- One change, kept from changing until the transaction ends.
+select c.* from memory_change c where c.space_id = %(space)s and c.id = %(id)s for update;
+
+-- name: changes_of
+-- Every change of some memories, oldest first.
+select c.* from memory_change c
+where c.space_id = %(space)s and c.memory_ids && %(memories)s::uuid[]
+order by c.at, c.id;
+
+-- name: changes
+-- What was done, newest first.
+select c.* from memory_change c
+where c.space_id = %(space)s and (%(ops)s::text[] is null or c.op = any(%(ops)s))
+  and (%(at)s::timestamptz is null or (c.at, c.id) < (%(at)s, %(after)s::uuid))
+order by c.at desc, c.id desc
+limit %(limit)s;
+
+-- name: mark_undone
+-- Notes that a change was taken back.
+update memory_change set undone_at = %(at)s, undone_by = %(by)s
+where space_id = %(space)s and id = %(id)s and undone_at is null;
+
+-- name: believed
+-- Which of some memories were believed at a moment, and held in the world at another; none for any moment.
+-- A memory's state at a moment is what the last change before it left; before the first one, what that one found.
+select m.id from memory m
+where m.space_id = %(space)s and m.id = any(%(memories)s)
+  and (%(as_of)s::timestamptz is null or (
+      m.created_at <= %(as_of)s and 'active' = coalesce(
+          (select t.status from (
+               select c.at, c.id, 0 as n, c.after -> 'memories' -> (m.id::text) ->> 'status' as status
+               from memory_change c where c.space_id = m.space_id and c.memory_ids @> array[m.id]
+               union all
+               select c.undone_at, c.id, 1, c.before -> 'memories' -> (m.id::text) ->> 'status'
+               from memory_change c where c.space_id = m.space_id and c.memory_ids @> array[m.id]
+                 and c.undone_at is not null
+           ) as t where t.status is not null and t.at <= %(as_of)s order by t.at desc, t.n desc, t.id desc limit 1),
+          (select c.before -> 'memories' -> (m.id::text) ->> 'status' from memory_change c
+           where c.space_id = m.space_id and c.memory_ids @> array[m.id]
+             and c.before -> 'memories' -> (m.id::text) ->> 'status' is not null
+           order by c.at, c.id limit 1),
+          m.status)))
+  and (%(as_of)s::timestamptz is not null or m.status = 'active'
+       or (%(valid_at)s::timestamptz is not null and m.status = 'superseded'))
+  and (%(valid_at)s::timestamptz is null or (
+      (m.valid_from is null or m.valid_from <= %(valid_at)s) and (m.valid_to is null or m.valid_to > %(valid_at)s)));
+
+-- name: chain_back
+-- What a memory replaced, and what that replaced, nearest first.
+with recursive line (id, depth) as (
+    select m.id, 1 from memory m where m.space_id = %(space)s and m.superseded_by = %(memory)s
+    union
+    select m.id, line.depth + 1 from line
+    join memory m on m.space_id = %(space)s and m.superseded_by = line.id
+    where line.depth < %(depth)s
+)
+select m.*, line.depth from line
+join memory m on m.space_id = %(space)s and m.id = line.id
+order by line.depth, m.superseded_at desc, m.id;
+
+-- name: chain_on
+-- What replaced a memory, and what replaced that, nearest first.
+with recursive line (id, depth) as (
+    select m.superseded_by, 1 from memory m
+    where m.space_id = %(space)s and m.id = %(memory)s and m.superseded_by is not null
+    union
+    select m.superseded_by, line.depth + 1 from line
+    join memory m on m.space_id = %(space)s and m.id = line.id and m.superseded_by is not null
+    where line.depth < %(depth)s
+)
+select m.*, line.depth from line
+join memory m on m.space_id = %(space)s and m.id = line.id
+order by line.depth;
+
+-- name: page
+-- Memories as people list them, newest first.
+select m.* from memory m
+where m.space_id = %(space)s
+  and (m.agent_id is null or m.agent_id = %(agent)s)
+  and (%(statuses)s::text[] is null or m.status = any(%(statuses)s))
+  and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
+  and (%(subject)s::text is null or m.subject_key = %(subject)s)
+  and (%(after)s::bigint is null or m.seq < %(after)s)
+order by m.seq desc
+limit %(limit)s;
+
+-- name: refuse
+-- Keeps a statement that was not learnt, and why.
+insert into refusal (space_id, id, reason, detail, text, agent_id, session_id, day, origin, at)
+values (%(space)s, %(id)s, %(reason)s, %(detail)s, %(text)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(at)s);
+
+-- name: find_key
+-- What a call with this key did.
+select k.body_hash, k.result from learn_key k
+where k.space_id = %(space)s and k.agent_id = %(agent)s and k.key = %(key)s and k.at > %(since)s;
+
+-- name: lock_key
+-- Lets one call with a key be made at a time.
+select pg_advisory_xact_lock(hashtextextended('festinger learn ' || %(space)s::text || ' ' || %(agent)s::text || ' '
+    || %(key)s::text, 0));
+
+-- name: keep_key
+-- Keeps what a call with a key did.
+insert into learn_key (space_id, agent_id, key, body_hash, result, at)
+values (%(space)s, %(agent)s, %(key)s, %(body_hash)s, %(result)s::jsonb, %(at)s)
+on conflict (space_id, agent_id, key) do update
+set body_hash = excluded.body_hash, result = excluded.result, at = excluded.at;
+
+-- name: prune_keys
+-- Takes away keys that are too old to mean anything.
+delete from learn_key where space_id = %(space)s and at < %(before)s;
+
+-- name: waiting_counts
+-- How many memories of a space wait for something.
+select count(*) filter (where m.pending) as pending, count(*) filter (where m.status = 'held') as held,
+       count(*) filter (where m.status = 'quarantined') as quarantined
+from memory m where m.space_id = %(space)s and (m.pending or m.status in ('held', 'quarantined'));
+
+-- name: count_unembedded
+-- How many memories of a space have no vector of a model, as far as that matters.
+select count(*) as missing from (
+    select 1 from memory m
+    where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined')
+      and not exists (
+          select from memory_vector v
+          where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s and v.purpose = 'compare')
+    limit %(limit)s
+) as counted;

@@ -1,0 +1,112 @@
+"""How is a new memory stored?
+
+The one statement that makes a memory: with its first sighting, its vectors and what it derives from. Which state it
+gets, and what it does to others, was decided before.
+"""
+
+import json
+from typing import Any
+
+from festinger.ids import Origin
+from festinger.memory.desk import Desk
+from festinger.memory.kinds import SourceTag, Status
+from festinger.memory.links import Link, join
+from festinger.memory.memory import Memory, memory_of
+from festinger.memory.prepared import Prepared
+from festinger.memory.supersede import boundary
+from festinger.memory.vectors import Embedded
+from festinger.memory.weight import FRESH, IMMUTABLE
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.memory")
+
+TAGS = {
+    Origin.TOOL: SourceTag.TOOL,
+    Origin.DOCUMENT: SourceTag.EXTERNAL_DOCUMENT,
+    Origin.JOB: SourceTag.INTERNAL_CONSOLIDATION,
+}
+
+EMBED = "embed_memories"
+"""The job that brings vectors which were missing."""
+
+
+async def put(
+    desk: Desk,
+    transaction: Transaction,
+    prepared: Prepared,
+    *,
+    status: Status,
+    pending: bool = False,
+    counted: bool = True,
+    superseded_by: Memory | None = None,
+) -> Memory | None:
+    """Store a new memory with its first sighting, its vectors and what it derives from; none if the very same one
+    is there already."""
+    said, given, place, vectors = prepared.said, prepared.said.given, prepared.place, prepared.vectors
+    weight = IMMUTABLE if given.immutable else FRESH
+    row = await transaction.maybe(
+        Q["put_memory"],
+        space=place.space,
+        id=prepared.ref,
+        owner=said.owner,
+        kind=said.kind.value,
+        content=said.text,
+        subject=said.subject,
+        subject_key=said.subject_key,
+        attribute_key=said.slot.attribute if said.slot else None,
+        value_key=said.slot.value if said.slot else None,
+        fold=said.fold,
+        gist=said.gist,
+        origin=said.origin.value,
+        trust=said.trust,
+        source=given.source,
+        source_tag=(given.source_tag or TAGS.get(said.origin, SourceTag.EXTERNAL_USER)).value,
+        source_confidence=given.source_confidence,
+        session=place.session,
+        episode=given.episode_id,
+        turn=given.turn_id,
+        status=status.value,
+        pending=pending,
+        superseded_by=superseded_by.id if superseded_by else None,
+        superseded_at=said.at if superseded_by else None,
+        valid_from=given.valid_from,
+        valid_to=boundary(superseded_by, said.at) if superseded_by else None,
+        immutable=given.immutable,
+        alpha=weight.alpha,
+        beta=weight.beta,
+        event_time=given.event_time,
+        tags=list(given.tags),
+        metadata=json.dumps(given.metadata),
+        at=said.at,
+        agent=place.agent,
+        day=said.at.date(),
+        counted=counted,
+        uncounted=None if counted else status.value,
+        **_vector_columns(vectors),
+    )
+    if row is None:
+        return None
+    memory = memory_of(row)
+    await join(
+        transaction,
+        place.space,
+        memory.id,
+        Link.DERIVES_FROM,
+        to=[*given.derived_from, *(turn.id for turn in given.turns)],
+        at=said.at,
+    )
+    if vectors is None:
+        await desk.ask(transaction, EMBED, space=place.space)
+    return memory
+
+
+def _vector_columns(vectors: Embedded | None) -> dict[str, Any]:
+    return {
+        "model": vectors.model.name if vectors else "",
+        "dims": vectors.model.dims if vectors else 1,
+        "store": vectors.store.vector if vectors else None,
+        "compare": vectors.compare.vector if vectors else None,
+        "store_hash": vectors.store_hash if vectors else None,
+        "compare_hash": vectors.compare_hash if vectors else None,
+    }

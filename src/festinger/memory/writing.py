@@ -1,0 +1,270 @@
+"""How does a statement come into the tables?
+
+One transaction: the owner is locked, what others stored since is looked at, the decision is made over all of it, and
+everything that follows is written with its events. Only this module stores new memories. Judges and embedders were
+asked before; what still needs one is asked for within the same transaction and done later.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from festinger.errors import StoreDown
+from festinger.ids import MemoryId
+from festinger.judge.judgement import Judgement, Relation
+from festinger.memory.candidates import Candidate, look_again
+from festinger.memory.changes import Note, Op, write_change
+from festinger.memory.comparing import MOST_ASKED, Compared, compare_by_rules, newcomer
+from festinger.memory.confirm import Repeat, confirm
+from festinger.memory.consequences import bring_about
+from festinger.memory.decision import Action, Decided, decide
+from festinger.memory.desk import Desk
+from festinger.memory.kinds import Status
+from festinger.memory.learned import Learned, Match
+from festinger.memory.memory import Memory
+from festinger.memory.prepared import Prepared, echo_of
+from festinger.memory.quarantine import BURST_WINDOW, LITTLE_TRUST, Suspicion, is_burst, is_spike
+from festinger.memory.states import lock
+from festinger.memory.storing import put
+from festinger.memory.telling import tell, tell_learned, told
+from festinger.memory.twins import find_twin
+from festinger.seeing.metrics import MEMORY_JUDGED
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.memory")
+
+
+async def write(desk: Desk, transaction: Transaction, prepared: Prepared) -> Learned:
+    """Write what follows from a statement, whatever others wrote meanwhile."""
+    place, said = prepared.place, prepared.said
+    await transaction.run(Q["lock_owner"], space=place.space, owner=said.owner)
+    newer = await look_again(transaction, place.space, said, seen=prepared.seen, vectors=prepared.vectors)
+    compared = await _as_they_are(desk, transaction, prepared, newer)
+    if (echo := echo_of(prepared, compared)) is not None:
+        return told(Action.ECHOED, prepared, echo.memory, compared=[echo], judgement=echo.opinion.judgement)
+    reasons = await _suspicions(desk, transaction, prepared, compared)
+    if reasons:
+        return await _lock_away(desk, transaction, prepared, compared, reasons=reasons)
+    decided = decide(newcomer(said), [each.judged for each in compared], desk.terms(place.space).limits)
+    if decided.confirms is not None:
+        return await _say_again(desk, transaction, prepared, compared, decided)
+    return await _store(desk, transaction, prepared, compared, decided)
+
+
+async def _as_they_are(
+    desk: Desk, transaction: Transaction, prepared: Prepared, newer: Sequence[Candidate]
+) -> list[Compared]:
+    """What was judged, over what is there now: locked, without what has gone, judged anew where words changed."""
+    known = {each.memory.id for each in prepared.compared}
+    fresh = compare_by_rules(
+        desk,
+        prepared.said,
+        [each for each in newer if each.memory.id not in known],
+        ref=prepared.ref,
+        vectors=prepared.vectors,
+    )
+    judged = [*prepared.compared, *fresh]
+    touched = [each.memory.id for each in judged if each.opinion.judgement.relation is not Relation.UNRELATED]
+    present = await lock(transaction, prepared.place.space, touched) if touched else {}
+    found = []
+    for each in judged:
+        now = present.get(each.memory.id, each.memory)
+        if not now.is_live:
+            continue
+        if now.fold != each.memory.fold:
+            changed = Candidate(memory=now, similarity=None)
+            found += compare_by_rules(desk, prepared.said, [changed], ref=prepared.ref, vectors=None)
+            continue
+        found.append(replace(each, candidate=replace(each.candidate, memory=now)))
+    return found
+
+
+async def _suspicions(
+    desk: Desk, transaction: Transaction, prepared: Prepared, compared: Sequence[Compared]
+) -> tuple[str, ...]:
+    """Why a statement is locked away; nothing if it is not."""
+    said, terms = prepared.said, desk.terms(prepared.place.space).memory
+    if not terms.quarantine or said.suspicions or said.trust >= LITTLE_TRUST:
+        return said.suspicions
+    if is_spike(said.trust, compared):
+        return (Suspicion.SPIKE.value,)
+    if any(each.opinion.judgement.relation is Relation.SAME for each in compared):
+        return ()
+    births = await transaction.value(
+        Q["births_of_cause"],
+        space=prepared.place.space,
+        session=prepared.place.session,
+        agent=prepared.place.agent,
+        origin=said.origin.value,
+        since=said.at - BURST_WINDOW,
+    )
+    return (Suspicion.BURST.value,) if is_burst(said.trust, births=births, limit=terms.burst_limit) else ()
+
+
+async def _say_again(
+    desk: Desk,
+    transaction: Transaction,
+    prepared: Prepared,
+    compared: Sequence[Compared],
+    decided: Decided,
+) -> Learned:
+    """A sighting in place of a new memory."""
+    target = next(each for each in compared if each.memory.id == decided.confirms)
+    kept = await desk.panel.keep(
+        transaction,
+        prepared.place.space,
+        [replace(target.opinion, pair=replace(target.opinion.pair, new_ref=target.memory.id))],
+    )
+    return await say_again(
+        desk,
+        transaction,
+        prepared,
+        target.memory,
+        similarity=target.candidate.similarity,
+        judgement=target.opinion.judgement,
+        kept=kept[0] if kept else None,
+    )
+
+
+async def say_again(
+    desk: Desk,
+    transaction: Transaction,
+    prepared: Prepared,
+    memory: Memory,
+    *,
+    judgement: Judgement,
+    similarity: float | None = None,
+    kept: UUID | None = None,
+) -> Learned:
+    """Confirm a memory, which the caller holds locked."""
+    repeat = Repeat(
+        place=prepared.place,
+        said=prepared.said,
+        similarity=similarity,
+        judgement=kept,
+        suspicious=bool(prepared.said.suspicions),
+    )
+    done = await confirm(desk, transaction, memory, repeat)
+    action = {Status.HELD: Action.CONFLICTED, Status.QUARANTINED: Action.QUARANTINED}.get(
+        memory.status, Action.QUARANTINED if repeat.suspicious else Action.CONFIRMED
+    )
+    match = Match(
+        id=memory.id, similarity=similarity, relation=judgement.relation, confidence=judgement.confidence
+    )
+    return replace(
+        told(action, prepared, done.memory, judgement=judgement, reasons=prepared.said.suspicions),
+        matched=(match,),
+        counted=done.counted,
+        change=done.change,
+        conflict=done.conflict,
+    )
+
+
+async def _lock_away(
+    desk: Desk,
+    transaction: Transaction,
+    prepared: Prepared,
+    compared: Sequence[Compared],
+    *,
+    reasons: tuple[str, ...],
+) -> Learned:
+    """Store a statement where nobody recalls it; a second one of the same words is a sighting of the first."""
+    suspect = replace(prepared, said=replace(prepared.said, suspicions=reasons))
+    twin = await find_twin(desk, transaction, prepared.place.space, prepared.said)
+    if twin is not None and twin.memory.fold == prepared.said.fold:
+        present = await lock(transaction, prepared.place.space, [twin.memory.id])
+        return await say_again(desk, transaction, suspect, present[twin.memory.id], judgement=twin.judgement)
+    memory = await put(desk, transaction, prepared, status=Status.QUARANTINED, counted=False)
+    if memory is None:
+        return await _say_the_very_same(desk, transaction, suspect)
+    note = Note(
+        op=Op.QUARANTINE,
+        before={},
+        after={memory.id: {"status": Status.QUARANTINED}},
+        by=prepared.who,
+        reason=", ".join(reasons),
+        cause=prepared.cause,
+    )
+    change = await write_change(desk, transaction, prepared.place.space, note)
+    await tell_learned(desk, transaction, prepared, memory, Action.QUARANTINED)
+    await tell(desk, transaction, prepared, "memory_quarantined", memory, reason=", ".join(reasons)[:200])
+    learned = told(Action.QUARANTINED, prepared, memory, compared=compared, reasons=reasons)
+    return replace(learned, change=change)
+
+
+async def _store(
+    desk: Desk,
+    transaction: Transaction,
+    prepared: Prepared,
+    compared: Sequence[Compared],
+    decided: Decided,
+) -> Learned:
+    """A new memory, and what it does to others."""
+    by_id = {each.memory.id: each for each in compared}
+    newer = by_id[MemoryId(decided.superseded_by)].memory if decided.superseded_by else None
+    status = Status.HELD if decided.conflicts else Status.SUPERSEDED if newer else Status.ACTIVE
+    waits = decided.waits_for[:MOST_ASKED] if status is Status.ACTIVE else ()
+    memory = await put(desk, transaction, prepared, status=status, pending=bool(waits), superseded_by=newer)
+    if memory is None:
+        return await _say_the_very_same(desk, transaction, prepared)
+    kept = await keep(desk, transaction, prepared, [each for each in compared if _is_kept(each, waits)])
+    done = await bring_about(
+        desk, transaction, prepared, memory, decided=decided, compared=by_id, judgements=kept
+    )
+    await tell_learned(desk, transaction, prepared, done.memory, decided.action)
+    learned = told(
+        decided.action,
+        prepared,
+        done.memory,
+        compared=compared,
+        judgement=_deciding(decided, by_id),
+        superseded=-1 if newer else len(done.superseded),
+    )
+    return replace(
+        learned,
+        pending=bool(waits),
+        superseded=done.superseded,
+        change=done.change,
+        conflict=done.conflict,
+    )
+
+
+async def _say_the_very_same(desk: Desk, transaction: Transaction, prepared: Prepared) -> Learned:
+    """The last guard: the index knows a memory of the same words that nobody saw before."""
+    twin = await find_twin(desk, transaction, prepared.place.space, prepared.said)
+    if twin is None:
+        raise StoreDown("The same statement is being learnt by another.", hint="Try again.", kind="busy")
+    present = await lock(transaction, prepared.place.space, [twin.memory.id])
+    return await say_again(desk, transaction, prepared, present[twin.memory.id], judgement=twin.judgement)
+
+
+async def keep(
+    desk: Desk, transaction: Transaction, prepared: Prepared, compared: Sequence[Compared]
+) -> dict[MemoryId, UUID]:
+    """Keep what the judges said of some pairs; where, by candidate."""
+    opinions = [each.opinion for each in compared]
+    ids = await desk.panel.keep(transaction, prepared.place.space, opinions) if opinions else []
+    for opinion in opinions:
+        MEMORY_JUDGED.labels(_kind_of_judge(opinion.judgement), opinion.judgement.relation.value).inc()
+    return {each.memory.id: kept for each, kept in zip(compared, ids, strict=True)}
+
+
+def _kind_of_judge(judgement: Judgement) -> str:
+    """Without the names of models and people, which are no labels."""
+    return judgement.judge.partition(":")[0].partition("@")[0]
+
+
+def _is_kept(compared: Compared, waits: Sequence[UUID]) -> bool:
+    """Whether a judgement is worth keeping: what rules find unrelated they find so again."""
+    judgement = compared.opinion.judgement
+    if not judgement.final or judgement.relation is Relation.UNSURE:
+        return compared.memory.id in waits
+    return judgement.relation is not Relation.UNRELATED or not judgement.judge.startswith("rules")
+
+
+def _deciding(decided: Decided, compared: Mapping[MemoryId, Compared]) -> Judgement | None:
+    """The judgement that what was done rests on."""
+    piles = (decided.conflicts, decided.supersedes, decided.waits_for, decided.refines)
+    chosen = decided.superseded_by or next((pile[0] for pile in piles if pile), None)
+    return compared[MemoryId(chosen)].opinion.judgement if chosen else None

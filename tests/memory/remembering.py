@@ -1,0 +1,211 @@
+"""A memory with everything handed in: a clock that tests move, vectors of chosen nearness, judges that say what
+they are told."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from tests.events.wiring import Wired
+from tests.jobs.desk import Hands, rows
+
+from festinger.embedding.embedder import Embedder, Supplies, Vector
+from festinger.embedding.profiles import Profile, Purpose, bundled_profiles
+from festinger.embedding.registry import open_embedder
+from festinger.errors import FestingerError
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, NewId, Origin, SessionId, SpaceId, id_maker
+from festinger.judge.cascade import ModelFor, no_model
+from festinger.judge.cascade import Terms as JudgeTerms
+from festinger.judge.judgement import Current, Judgement, Relation
+from festinger.judge.pair import Pair
+from festinger.judge.records import Desk as JudgeDesk
+from festinger.memory.desk import Desk, Step, Surfaced, Terms, nothing_surfaced, pass_by
+from festinger.memory.given import Given
+from festinger.memory.judges import Judges
+from festinger.memory.learn import learn
+from festinger.memory.learned import Learned
+from festinger.memory.memory import Memory, Place, memory_of
+from festinger.settings.tree import MemorySettings, WorldSettings
+from festinger.store.pool import Store, Transaction
+from festinger.text.vocabulary import is_common
+from festinger.world.desk import Desk as WorldDesk
+
+REFERENCE = replace(bundled_profiles()["reference"], name="scripted:near", dimensions=3, kinds={})
+DAY = timedelta(days=1)
+
+
+class NearEmbedder:
+    """Vectors whose cosine to the first text is chosen; texts that were not chosen are far from all others."""
+
+    def __init__(self, near: Mapping[str, float] | None = None, *, profile: Profile = REFERENCE) -> None:
+        self.near = dict(near or {})
+        self.profile = profile
+        self.name = profile.name
+        self.dimensions = 64
+        self.asked: list[tuple[Purpose, tuple[str, ...]]] = []
+        self.fault: FestingerError | None = None
+        self._far: dict[str, int] = {}
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
+        self.asked.append((purpose, tuple(texts)))
+        if self.fault is not None:
+            raise self.fault
+        return [self._vector(text) for text in texts]
+
+    async def close(self) -> None:
+        return None
+
+    def _vector(self, text: str) -> Vector:
+        vector = np.zeros(self.dimensions, dtype=np.float32)
+        axis = 1 + self._far.setdefault(text, len(self._far)) % (self.dimensions - 1)
+        cosine = self.near.get(text, 0.0)
+        vector[0], vector[axis] = cosine, np.sqrt(1 - cosine**2)
+        return vector
+
+
+def says(relation: str, confidence: float = 0.9, *, current: str = "new", judge: str = "llm:test") -> Judgement:
+    return Judgement(
+        relation=Relation(relation),
+        current=Current(current),
+        confidence=confidence,
+        judge=judge,
+        reasoning="as told",
+        final=relation != "unsure",
+    )
+
+
+class ToldJudges(Judges):
+    """Judges that say of pairs what a test told them, and else what the rules say."""
+
+    told: Judgement | None = None
+    later: Judgement | None = None
+    asked: list[Pair]
+
+    async def at_once(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+        self.asked = [*getattr(self, "asked", []), *pairs]
+        if self.told is None:
+            return await super().at_once(space, pairs)
+        return [self.told] * len(pairs)
+
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+        if self.later is None:
+            return await super().with_model_all(space, pairs)
+        return [self.later] * len(pairs)
+
+
+class Mind:
+    """One process with its memory."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        near: Mapping[str, float] | None = None,
+        embedder: Embedder | None = None,
+        without_embedder: bool = False,
+        hands: Hands | None = None,
+        seed: int = 1,
+        surfaced: Surfaced = nothing_surfaced,
+        model_for: ModelFor = no_model,
+        step: Step = pass_by,
+        new_id: NewId | None = None,
+        **settings: Any,
+    ) -> None:
+        self.store = store
+        self.hands = hands or Hands()
+        self.wired = Wired(store, self.hands)
+        self.terms = Terms(memory=MemorySettings(**settings))
+        self.near = NearEmbedder(near)
+        self.embedder: Embedder | None = None if without_embedder else embedder or self.near
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        ids = new_id or id_maker(self.hands.clock, random.Random(seed))
+        self.judges = ToldJudges(
+            JudgeDesk(store=store, outbox=self.wired.outbox, clock=self.hands.clock, new_id=ids),
+            stopwatch=self.hands.stopwatch,
+            terms=lambda _space: JudgeTerms(),
+            model_for=model_for,
+        )
+        self.judges.asked = []
+        self.desk = Desk(
+            store=store,
+            outbox=self.wired.outbox,
+            clock=self.hands.clock,
+            stopwatch=self.hands.stopwatch,
+            new_id=ids,
+            terms=lambda _space: self.terms,
+            embedder=lambda: self.embedder,
+            panel=self.judges,
+            world=WorldDesk(
+                store=store,
+                outbox=self.wired.outbox,
+                clock=self.hands.clock,
+                new_id=ids,
+                terms=lambda _space: WorldSettings(),
+                is_common=is_common,
+            ),
+            surfaced=surfaced,
+            ask=self._ask,
+            step=step,
+        )
+
+    async def _ask(self, _transaction: Transaction, job: str, **ids: Any) -> None:
+        self.asked.append((job, ids))
+
+    def place(
+        self, session: str = "s1", agent: str = DEFAULT_AGENT, space: SpaceId = MAIN_SPACE
+    ) -> Place:
+        return Place(space=space, agent=AgentId(agent), session=SessionId(session))
+
+    async def learn(
+        self,
+        text: str,
+        *,
+        session: str = "s1",
+        agent: str = DEFAULT_AGENT,
+        space: SpaceId = MAIN_SPACE,
+        origin: str = "person",
+        **more: Any,
+    ) -> Learned:
+        given = Given(text=text, origin=Origin(origin), **more)
+        return await learn(self.desk, self.place(session, agent, space), given)
+
+    async def memory(self, learned: Learned | UUID) -> Memory:
+        """A memory as it is now."""
+        wanted = learned.memory.id if isinstance(learned, Learned) and learned.memory else learned
+        found = await rows(self.store, "select * from memory where id = %(id)s", id=wanted)
+        return memory_of(found[0])
+
+    def forward(self, by: timedelta = timedelta(minutes=1)) -> datetime:
+        self.hands.forward(by)
+        return self.hands.now
+
+
+async def memories(store: Store, status: str | None = None) -> list[Memory]:
+    found = await rows(
+        store,
+        "select * from memory where %(status)s::text is null or status = %(status)s order by seq",
+        status=status,
+    )
+    return [memory_of(row) for row in found]
+
+
+async def texts(store: Store, status: str = "active") -> list[str]:
+    return [memory.content for memory in await memories(store, status)]
+
+
+async def events(store: Store, *names: str) -> list[dict[str, Any]]:
+    found = await rows(store, "select name, payload from event order by seq")
+    return [row for row in found if not names or row["name"] in names]
+
+
+async def bundled() -> Embedder:
+    """The model that comes with the install."""
+    return await open_embedder("onnx:all-minilm-l6-v2", Supplies(offline=True))
+
+
+def known(learned: Learned) -> MemoryId:
+    assert learned.memory is not None
+    return learned.memory.id
