@@ -44,7 +44,7 @@ class Agent:
 
     async def asks(self, messages: list[dict[str, Any]], **more: Any) -> Any:
         options = {"model": "m", "extra_headers": self._headers, **more}
-        return await self._client.chat.completions.with_raw_response.create(messages=messages, **options)  # type: ignore[call-overload]
+        return await self._client.chat.completions.with_raw_response.create(messages=messages, **options)  # type: ignore[arg-type]
 
     async def loop(self, messages: list[dict[str, Any]], **more: Any) -> str:
         """What the answer says of the loop."""
@@ -371,7 +371,7 @@ async def test_a_session_without_a_name_is_known_by_its_chain():
 async def test_ollama_agents_are_watched_too():
     def history(count: int) -> list[dict[str, Any]]:
         call = {"function": {"name": "look", "arguments": {"at": 1}}}
-        rounds = [
+        rounds: list[dict[str, Any]] = [
             {"role": "assistant", "content": "", "tool_calls": [call]},
             {"role": "tool", "content": "nothing"},
         ]

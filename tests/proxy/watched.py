@@ -217,7 +217,7 @@ async def watching(model: Model | None = None, **proxy: Any) -> AsyncIterator[Wa
     runner = web.AppRunner(pages, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    settings = ProxySettings(upstream=f"http://127.0.0.1:{runner.addresses[0][1]}", **proxy)
+    settings = ProxySettings(**{"upstream": f"http://127.0.0.1:{runner.addresses[0][1]}", **proxy})
     now = [settings]
 
     def recount(_space: SpaceId, happenings: Sequence[Happening]) -> None:

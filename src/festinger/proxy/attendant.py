@@ -1,42 +1,60 @@
 """What becomes of a request before it is forwarded, and of its answer after it?
 
-Understand it, ask the mind about what is new in it, put the notes in, keep the session; when the answer is over,
-keep its words for the session and have the exchange learnt. Each of these stands in a file of its own; here is
-their order. Whatever was not understood goes on as it came.
+Understand it, see whether it goes round in circles, ask the mind about what is new in it, put the notes in, keep the
+session, do something about the circles; when the answer is over, keep its words for the session and have the exchange
+learnt. Each of these stands in a file of its own; here is their order. Whatever was not understood goes on as it came.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
 from festinger.clock import Clock
-from festinger.ids import Origin
 from festinger.proxy.attending import Attended
+from festinger.proxy.chronicle import Chronicle, NoChronicle
+from festinger.proxy.drafting import Noted
 from festinger.proxy.ending import Ended
 from festinger.proxy.exchange import Exchange, Listening
 from festinger.proxy.guard import Visit
+from festinger.proxy.guarding import LoopGuard
 from festinger.proxy.headers import RawHeaders
-from festinger.proxy.injection.block import Block
+from festinger.proxy.in_time import InTime
 from festinger.proxy.injection.removal import without_blocks
 from festinger.proxy.loops.message import Message, Role
 from festinger.proxy.mind import Mind
-from festinger.proxy.noting import Noted, noted
+from festinger.proxy.noting import Noting
+from festinger.proxy.recounting import Recount, untold
+from festinger.proxy.remembering import joined
 from festinger.proxy.requests.untouched import Untouched
+from festinger.proxy.sessions.advance import advanced
 from festinger.proxy.sessions.chain import content_of_reply
 from festinger.proxy.sessions.keeping import Sessions
 from festinger.proxy.sessions.session import Reply, latest
-from festinger.proxy.telling import MemoryResult, MemoryTold
+from festinger.proxy.sighting import Sighting
+from festinger.proxy.telling import LoopTold, MemoryResult, MemoryTold, SessionTold
 from festinger.proxy.understanding import NewId, Understanding, Understood
+from festinger.seeing.metrics import PROXY_SESSIONS
 from festinger.settings.tree import ProxySettings
-from festinger.world.recollector import Said
 
 
 class Attendant:
     """Keeps the sessions of this door and attends to their requests."""
 
-    def __init__(self, mind: Mind, *, clock: Clock, new_id: NewId, settings: ProxySettings) -> None:
-        self._mind = mind
+    def __init__(
+        self,
+        mind: Mind,
+        *,
+        clock: Clock,
+        new_id: NewId,
+        settings: ProxySettings,
+        noting: Noting | None = None,
+        recount: Recount = untold,
+        chronicle: Chronicle | None = None,
+    ) -> None:
         self._clock = clock
+        self._recount = recount
+        self._chronicle = chronicle or NoChronicle()
+        self.guard = LoopGuard(clock=clock, new_id=new_id, settings=settings, recount=recount)
+        self._noting = noting or Noting(InTime(mind), new_id=new_id)
         self._sessions = Sessions(most=settings.sessions_max, idle=timedelta(seconds=settings.session_idle))
         self._understanding = Understanding(self._sessions, clock=clock, new_id=new_id)
 
@@ -44,50 +62,94 @@ class Attendant:
         self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> Attended:
         """The request with what it brings to mind; the original bytes where nothing is to be added."""
-        understood = self._understanding.understand(visit, headers, body, settings=settings)
+        understood = await self._understood(visit, headers, body, settings=settings)
         if isinstance(understood, Untouched):
             return Attended(body=body, told=MemoryTold(result=MemoryResult.OFF, reason=understood))
-        note = await self._noted(understood, settings)
-        self._keep(understood, note.blocks)
-        listener = Listening(understood, self._take, told=note.told, fresh=note.fresh)
-        return Attended(body=note.body, told=note.told, listener=listener if understood.is_learnt else None)
-
-    async def _noted(self, understood: Understood, settings: ProxySettings) -> Noted:
-        if understood.never is not None:
-            told = MemoryTold(result=MemoryResult.OFF, reason=understood.never)
-            return Noted(body=understood.request.body, told=told, blocks=understood.session.blocks)
-        found = await self._mind.recollect(understood.place, understood.new[::-1])
-        return noted(understood, found, settings=settings)
-
-    def _keep(self, understood: Understood, blocks: Mapping[bytes, Block]) -> None:
-        chain = understood.chain
-        recent = frozenset(
-            content
-            for turn, content in zip(understood.request.turns, chain.contents, strict=True)
-            if turn.role is not Role.USER
+        sighting = self.guard.look(understood, headers, settings=settings)
+        if sighting is not None and sighting.is_stopped:
+            return self._stopped(understood, sighting)
+        note = await self._noting.note(understood, settings=settings)
+        self._keep(understood, note)
+        # What was only read goes on as it came, compressed if it was.
+        plain = body if note.body is understood.request.body else note.body
+        goes_on = sighting.mitigate(note.body) if sighting else note.body
+        is_changed = goes_on is not note.body
+        return Attended(
+            body=goes_on if is_changed else plain,
+            told=note.told,
+            listener=Listening(
+                understood, self._take, told=note.told, fresh=note.fresh, watcher=sighting, anchor=note.anchor
+            ),
+            session=_session_told(understood),
+            loop=sighting.told if sighting else _unwatched(understood),
+            instead=plain if is_changed else None,
+            regard=sighting,
         )
-        self._sessions.keep(
-            replace(
-                understood.session,
-                at=self._clock(),
-                head=chain.head,
-                links=chain.links,
-                recent=recent,
-                blocks=blocks,
-            )
+
+    async def _understood(
+        self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    ) -> Understood | Untouched:
+        """The request in its session, as the store knows it where another process has served it too."""
+        understood = self._understanding.understand(visit, headers, body, settings=settings)
+        if isinstance(understood, Untouched):
+            return understood
+        recalled = await self._chronicle.recall(understood, settings=settings)
+        if not recalled:
+            return understood
+        for session in recalled:
+            known = self._sessions.find(session.caller, session.id, now=self._clock())
+            self._sessions.keep(joined(known, session))
+        again = self._understanding.understand(visit, headers, body, settings=settings)
+        return again if isinstance(again, Untouched) else replace(again, began=understood.began)
+
+    def _stopped(self, understood: Understood, sighting: Sighting) -> Attended:
+        """The breaker is open: the request goes nowhere, and what is said in the model's place is remembered."""
+        own, said = sighting.stop()
+        if said:
+            self._keep_reply(understood, said)
+        return Attended(
+            body=None,
+            told=MemoryTold(result=MemoryResult.OFF, reason=Untouched.BREAKER),
+            session=_session_told(understood),
+            loop=sighting.told,
+            own=own,
         )
+
+    def _keep(self, understood: Understood, note: Noted) -> None:
+        now, turns = self._clock(), understood.request.turns
+        beside = self._sessions.find(note.session.caller, note.session.id, now=now)
+        kept = self._sessions.keep(
+            advanced(note.session, beside, turns=turns, chain=understood.chain, at=now)
+        )
+        PROXY_SESSIONS.set(len(self._sessions))
+        self._chronicle.keep(understood, note, kept)
 
     def _take(self, exchange: Exchange) -> None:
         """The answer is over: keep what it said for the session, and have both sides learnt."""
+        understood = exchange.understood
+        if not self._chronicle.take(exchange):
+            self._recount(understood.visit.space, exchange.happenings)
         if exchange.ended is Ended.ERROR:
             return
-        understood, now = exchange.understood, self._clock()
-        own = without_blocks(exchange.heard.text, understood.mark)
-        reply = Reply(text=own, content=content_of_reply(Message(role=Role.ASSISTANT, text=own)), at=now)
-        caller = understood.session.caller
-        session = self._sessions.find(caller, understood.session.id, now=now) or understood.session
-        self._sessions.keep(replace(session, at=now, replies=latest((*session.replies, reply))))
+        self._keep_reply(understood, without_blocks(exchange.heard.text, understood.mark))
         if exchange.heard.id:
-            self._sessions.remember_response(caller, exchange.heard.id, session.id)
-        said = Said(text=own, origin=Origin.MODEL, message=f"{session.id}:{reply.content.hex()}")
-        self._mind.learn(understood.place, [*understood.new, *([said] if own.strip() else [])])
+            self._sessions.remember_response(
+                understood.session.caller, exchange.heard.id, understood.session.id
+            )
+
+    def _keep_reply(self, understood: Understood, text: str) -> Reply:
+        """The session knows its reply again where it comes back in a history."""
+        now = self._clock()
+        reply = Reply(text=text, content=content_of_reply(Message(role=Role.ASSISTANT, text=text)), at=now)
+        session = understood.session
+        kept = self._sessions.find(session.caller, session.id, now=now) or session
+        self._sessions.keep(replace(kept, at=now, replies=latest((*kept.replies, reply))))
+        return reply
+
+
+def _session_told(understood: Understood) -> SessionTold:
+    return SessionTold(id=understood.session.id, how=understood.how)
+
+
+def _unwatched(understood: Understood) -> LoopTold | None:
+    return None if understood.visit.wishes.watch_loops else LoopTold(off=True)
