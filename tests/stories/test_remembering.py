@@ -15,6 +15,7 @@ import pytest
 from aiohttp import web
 from tests.app.house import SOON, opened
 from tests.proxy.doors import open_door
+from tests.proxy.recorded import recording
 
 from festinger.app.wiring import App
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Cause, Origin, SessionId, cause
@@ -104,13 +105,14 @@ async def scene(database_url: str, folder: Path) -> AsyncIterator[Scene]:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
-        async with opened(database_url, folder) as app:
+        async with opened(database_url, folder) as app, recording(app, folder) as recorder:
             await app.world.need(MAIN_SPACE)
             attendant = Attendant(
                 WorldMind(lambda: app),
                 clock=app.tools.clock,
                 new_id=app.tools.new_id,
                 settings=app.settings.now.proxy,
+                chronicle=recorder.chronicle,
             )
             upstream = f"http://127.0.0.1:{runner.addresses[0][1]}"
             async with open_door(upstream, attend=attendant.attend) as door:
@@ -195,9 +197,6 @@ async def test_a_client_that_asks_for_no_notes_gets_its_bytes_through(
 async def test_a_mind_that_breaks_leaves_the_request_as_it_came(database_url: str, tmp_path: Path):
     class Broken:
         async def recollect(self, place: Any, texts: Any) -> Any:
-            raise RuntimeError("broken")
-
-        def learn(self, place: Any, texts: Any) -> None:
             raise RuntimeError("broken")
 
     async with scene(database_url, tmp_path) as at:

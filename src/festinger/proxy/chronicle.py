@@ -23,15 +23,19 @@ from festinger.events.event import Happening
 from festinger.ids import SessionId, SpaceId
 from festinger.proxy.capture import captured, session_name, writable
 from festinger.proxy.drafting import Moved, Noted
+from festinger.proxy.ending import Ended
 from festinger.proxy.entries import Happened, Kept, Logged
 from festinger.proxy.exchange import Exchange
 from festinger.proxy.guard import Visit
+from festinger.proxy.injection.block import Block
 from festinger.proxy.loops.message import Role
 from festinger.proxy.passed import Passed
 from festinger.proxy.remembering import restored, stored
+from festinger.proxy.replies.heard import Heard
 from festinger.proxy.sessions.keeping import ALIKE
 from festinger.proxy.sessions.recognising import How
 from festinger.proxy.sessions.session import Caller, Session
+from festinger.proxy.telling import MemoryTold
 from festinger.proxy.understanding import Understood
 from festinger.proxy.writer import Writer
 from festinger.seeing.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
@@ -87,6 +91,10 @@ class NoChronicle:
 class _Open:
     """What is known of a request under way."""
 
+    understood: Understood | None = None
+    told: MemoryTold | None = None
+    fresh: Block | None = None
+    anchor: bytes | None = None
     session: SessionId | None = None
     model: str = ""
     ended: str | None = None
@@ -180,7 +188,10 @@ class StoredChronicle:
 
     def passed(self, request: Passed) -> None:
         visit = request.visit
-        found = self._open.pop(visit.request_id, None) or _Open()
+        found = self._open.get(visit.request_id) or _Open()
+        if request.status is None and found.ended is None:
+            self._take_unanswered(found)
+        self._open.pop(visit.request_id, None)
         line = LoggedRequest(
             id=visit.request_id,
             at=self._clock(),
@@ -197,6 +208,20 @@ class StoredChronicle:
             details=found.details | ({"loop": request.loop} if request.loop else {}),
         )
         self._writer.put(Logged(space=visit.space, request=line))
+
+    def _take_unanswered(self, found: _Open) -> None:
+        """The client left before there was an answer: what it said was said all the same."""
+        if found.understood is not None and found.told is not None:
+            self.take(
+                Exchange(
+                    understood=found.understood,
+                    told=found.told,
+                    fresh=found.fresh,
+                    anchor=found.anchor,
+                    heard=Heard(),
+                    ended=Ended.CLIENT,
+                )
+            )
 
     def _is_captured(self, understood: Understood) -> bool:
         return understood.is_learnt and self._settings().capture == "on"
@@ -241,7 +266,15 @@ def _opened(understood: Understood, note: Noted) -> _Open:
     }
     if note.moved is not None:
         details["moved"] = note.moved.value
-    return _Open(session=session_name(session.id), model=understood.request.model, details=details)
+    return _Open(
+        understood=understood,
+        told=note.told,
+        fresh=fresh,
+        anchor=note.anchor,
+        session=session_name(session.id),
+        model=understood.request.model,
+        details=details,
+    )
 
 
 def _heard(exchange: Exchange) -> dict[str, Any]:
