@@ -16,7 +16,7 @@ from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.store.exchanges import session_messages
 from festinger.store.requests import find_request, list_requests
 
-PATIENT = {"proxy__memory_deadline_ms": 10_000}
+PATIENT: dict[str, Any] = {"proxy__memory_deadline_ms": 10_000}
 """So that a slow machine does not make memory late."""
 
 

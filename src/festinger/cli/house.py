@@ -6,19 +6,32 @@ file. It brings every room, so `porch` imports it only when the port already ans
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
+from festinger.app.background import Background
+from festinger.app.home import home_of
 from festinger.app.keeper import Keeper
 from festinger.app.tuning import tell_of_file_edits
 from festinger.app.wiring import App, Start, open_app
+from festinger.app.world import warm
 from festinger.cli.porch import Plan
+from festinger.errors import StoreDown
+from festinger.ids import MAIN_SPACE
 from festinger.proxy.attendant import Attendant
+from festinger.proxy.chronicle import Chronicle, StoredChronicle
 from festinger.proxy.door import ASGIApp
-from festinger.proxy.health import check_upstreams
+from festinger.proxy.health import check_capture, check_served, check_upstreams
+from festinger.proxy.in_time import InTime
 from festinger.proxy.mind import WorldMind
+from festinger.proxy.modelfiles import Modelfiles
+from festinger.proxy.noting import Noting
+from festinger.proxy.restating import restating
+from festinger.proxy.spool import Spool
+from festinger.proxy.writer import Writer
 from festinger.seeing.checks import Check
 from festinger.settings.watch import watch
+from festinger.store.home import Layout
 from festinger.web.admin import admin
 
 
@@ -27,14 +40,24 @@ class House:
     keeper: Keeper
     pages: ASGIApp
     attendant: Attendant
+    beside: Background
+    """What the door does beside its requests."""
+    chronicle: Chronicle
+    writer: Writer
 
     async def live(self, stop: asyncio.Event) -> None:
         """Keep the store open and follow the settings file until `stop`."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.keeper.keep())
             group.create_task(watch(self.keeper.settings, stop=stop))
+            writing = group.create_task(self.writer.run())
             await stop.wait()
+            writing.cancel()
+            await asyncio.wait({writing})
+            # What was said is written before the store closes, or spooled.
+            await self.writer.finish()
             self.keeper.stop()
+        await self.beside.stop()
 
 
 def built(plan: Plan) -> House:
@@ -45,16 +68,47 @@ def built(plan: Plan) -> House:
             plan.settings, door="serve", progress=plan.say, start=start, tools=plan.tools
         ) as app:
             tell_of_file_edits(app)
+            warm(app, MAIN_SPACE)
             yield app
 
     async def more_checks() -> Sequence[Check]:
-        return await check_upstreams(plan.upstream, plan.settings.now.proxy)
+        checks = [*await check_upstreams(plan.upstream, plan.settings.now.proxy), *check_capture(writer)]
+        if keeper.app is not None:
+            with suppress(StoreDown):  # that it is away is told already
+                checks.append(await check_served(keeper.app.store, now=plan.tools.clock()))
+        return checks
 
     keeper = Keeper(plan.settings, opened, more_checks=more_checks, closing=plan.closing)
+    mind, beside = WorldMind(lambda: keeper.app), Background()
+    noting = Noting(
+        InTime(mind, beside=beside),
+        new_id=plan.tools.new_id,
+        restate=restating(lambda: keeper.app),
+        modelfile=Modelfiles(plan.upstream, beside=beside).find,
+    )
+    writer = Writer(
+        lambda: keeper.app,
+        Spool(Layout(home=home_of(plan.settings)).spool, name=str(plan.tools.new_id())),
+        settings=lambda: plan.settings.now.proxy,
+        stopwatch=plan.tools.stopwatch,
+    )
+    chronicle = StoredChronicle(
+        lambda: keeper.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy
+    )
     attendant = Attendant(
-        WorldMind(lambda: keeper.app),
+        mind,
         clock=plan.tools.clock,
         new_id=plan.tools.new_id,
         settings=plan.settings.now.proxy,
+        recount=chronicle.happened,
+        chronicle=chronicle,
+        noting=noting,
     )
-    return House(keeper=keeper, pages=admin(keeper), attendant=attendant)
+    return House(
+        keeper=keeper,
+        pages=admin(keeper),
+        attendant=attendant,
+        beside=beside,
+        chronicle=chronicle,
+        writer=writer,
+    )
