@@ -37,6 +37,11 @@ class Compared:
     def why(self, guard: Guard) -> str:
         return next((each.why for each in self.fired if each.guard is guard), "")
 
+    @property
+    def swap(self) -> str | None:
+        """Why the one phrase in which they differ cannot hold beside the other."""
+        return opposition(self.difference) or exclusion(self.difference)
+
     def only(self, *allowed: Guard) -> bool:
         """Whether one of these guards fired, and no other."""
         return bool(self.fired) and set(self.guards) <= set(allowed)

@@ -58,7 +58,7 @@ def holding(attribute: str, *, frame: Frame) -> Holding:
     stems = tuple(attribute.split())
     if frame in (Frame.COUNT, Frame.ANSWER):
         return Holding.FIXED if _any(stems, "fixed_nouns") else Holding.ONE
-    if frame in (Frame.OWNED, Frame.LABEL) and _head(stems) in _stemmed("many_nouns"):
+    if _is_one_of_many(stems, frame):
         return Holding.MANY
     if _is_fixed(stems):
         return Holding.FIXED
@@ -69,6 +69,18 @@ def holding(attribute: str, *, frame: Frame) -> Holding:
     if frame in _DEFINITE or _is_listed(stems, "one_at_a_time"):
         return Holding.ONE
     return Holding.MANY if stems[:1] and stems[0] in _stemmed("many_verbs") else Holding.UNKNOWN
+
+
+def _is_one_of_many(stems: tuple[str, ...], frame: Frame) -> bool:
+    """`My friend is …`, `My hobby: …`; but `my favourite drink` and `Afternoon drink: …` say which one."""
+    if frame not in (Frame.OWNED, Frame.LABEL) or _head(stems) not in _stemmed("many_nouns"):
+        return False
+    return len(stems) == 1 if frame is Frame.LABEL else _UNIQUE.isdisjoint(stems)
+
+
+_UNIQUE = frozenset(
+    map(stem, ["favourite", "favorite", "best", "main", "primary", "current", "present", "official", "first", "only"])
+)
 
 
 def _is_fixed(stems: tuple[str, ...]) -> bool:

@@ -29,7 +29,6 @@ LONGEST_SENTENCE = 1000
 _WORD = re.compile(r"[^\W_]++(?:['.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
 _SENTENCE_END = re.compile(r"[.!?:;\n\"(]\s*+$")
 _IDENTIFIER = re.compile(r"[a-z]\w*+[_/@.]\w|\w++[_/@]\w|[a-z]++-?\d|\d++[a-z-]++\d|v?\d++\.\d++\.\d")
-_NOT = frozenset({"n't"})
 _PRONOUNS = {
     form: person
     for person, forms in {
@@ -188,14 +187,17 @@ def _kept_in_gist() -> frozenset[str]:
     return words("negations") | frozenset(kinds("quantifiers"))
 
 
+def is_negation(word: str) -> bool:
+    return word in words("negations") or word.endswith("n't")
+
+
 def _negations(small: tuple[str, ...]) -> int:
-    listed = words("negations")
     count = 0
     for at, word in enumerate(small):
         following = small[at + 1] if at + 1 < len(small) else ""
         if word == "not" and following in ("only", "just"):
             continue
-        count += word in listed or word.endswith("n't")
+        count += is_negation(word)
     return count
 
 

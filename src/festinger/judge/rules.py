@@ -11,8 +11,9 @@ from festinger.ids import Origin
 from festinger.judge.guards import Compared, compare, shared_slot
 from festinger.judge.judgement import Current, Guard, Judgement, Relation, unsure
 from festinger.judge.opposites import exclusive, opposed
-from festinger.judge.reading import read
+from festinger.judge.reading import Reading, is_negation, read
 from festinger.judge.statement import NOTHING_KNOWN, Features, Holding, Slot, Statement, later
+from festinger.text.words import FUNCTION_WORDS
 
 NAME = "rules@1"
 """Rises whenever a rule changes what it says: pairs that waited are then tried again."""
@@ -20,6 +21,13 @@ NAME = "rules@1"
 ANNOUNCED = 0.95
 EVIDENT = 0.85
 LIKELY = 0.8
+
+SURELY = 0.75
+PERHAPS = 0.6
+"""How much of what is denied must be said on the other side; read off the calibration part of SICK."""
+
+_WISHES = frozenset({"think"})
+"""`I want this: …` wishes what `My rule: …` states."""
 
 _WRITTEN = frozenset({Origin.DOCUMENT, Origin.TOOL})
 """Who cannot be asked: between two writings the later one corrects the earlier."""
@@ -80,17 +88,29 @@ def _same_slot(pair: Pair) -> Judgement | None:
     if found is None:
         return None
     one, other = found
+    denied = _denied(pair.compared.old, one), _denied(pair.compared.new, other)
     if one.value == other.value:
-        return _same_value(pair)
+        return None if denied[0] != denied[1] else _same_value(pair)
     if pair.compared.old.past != pair.compared.new.past:
         return pair.verdict(Relation.UNRELATED, LIKELY, "One speaks of what was, the other of what is.")
-    if pair.compared.old.negated != pair.compared.new.negated:
-        return None
+    if any(denied):
+        return pair.verdict(Relation.UNRELATED, LIKELY, "One says what is not so, and of another value.")
     return _other_value(pair, one, other)
 
 
+def _denied(reading: Reading, slot: Slot) -> bool:
+    """Whether the statement denies its value; a negation within the value is part of it."""
+    within = sum(is_negation(word) for word in slot.value.split())
+    return (reading.negations - within) % 2 == 1
+
+
 def _same_value(pair: Pair) -> Judgement | None:
-    if pair.compared.fired:
+    """One value of one attribute: only what stands around the value can part them."""
+    parted = set(pair.compared.guards) - {Guard.ORDER}
+    if (
+        parted - {Guard.QUANTIFIER}
+        or not (pair.compared.old.quantifiers ^ pair.compared.new.quantifiers) <= _WISHES
+    ):
         return None
     return pair.verdict(Relation.SAME, 0.9, "Both give the same value of the same attribute.")
 
@@ -153,7 +173,9 @@ def _other_slot(pair: Pair) -> Judgement | None:
 def _unlike(one: str, other: str) -> bool:
     """Whether neither can be a shorter name for the other."""
     left, right = set(one.split()), set(other.split())
-    return not (left <= right or right <= left)
+    longer = left if len(left) > len(right) else right
+    is_longer_name = left <= right or right <= left
+    return not is_longer_name or not longer.isdisjoint(FUNCTION_WORDS)
 
 
 def _dated(pair: Pair) -> Judgement | None:
@@ -167,25 +189,60 @@ def _dated(pair: Pair) -> Judgement | None:
 
 
 def _negated(pair: Pair) -> Judgement | None:
-    if not pair.compared.only(Guard.NEGATION, Guard.ORDER) or Guard.NEGATION not in pair.compared.guards:
+    """One says that something is so, the other that it is not; how much of the rest agrees says how sure it is."""
+    guards = set(pair.compared.guards)
+    if Guard.NEGATION not in guards or not guards <= {Guard.NEGATION, *_BESIDE_NEGATION}:
         return None
-    if pair.compared.difference.only_old or pair.compared.difference.only_new:
+    agreement = _agreement(pair)
+    if agreement < PERHAPS:
         return None
-    why = pair.compared.why(Guard.NEGATION)
-    if pair.compared.new.announces and pair.current is Current.NEW:
+    why, found = pair.compared.why(Guard.NEGATION), pair.compared.difference
+    is_only = not (found.only_old or found.only_new) and guards <= {
+        Guard.NEGATION,
+        Guard.ORDER,
+        Guard.QUANTIFIER,
+    }
+    confidence = 0.9 if is_only else LIKELY if agreement >= SURELY else 0.6
+    if pair.compared.new.announces and pair.current is Current.NEW and is_only:
         return pair.verdict(
             Relation.UPDATE, 0.9, f"{why} The later one announces a change.", current=Current.NEW
         )
-    return pair.verdict(Relation.CONTRADICTS, 0.9, why)
+    return pair.verdict(Relation.CONTRADICTS, confidence, why)
+
+
+_BESIDE_NEGATION = frozenset({Guard.ORDER, Guard.QUANTIFIER, Guard.SLOT, Guard.ANTONYM, Guard.NUMBER})
+
+
+def _agreement(pair: Pair) -> float:
+    """How much of what is denied stands on the other side too: the mean of what words and vectors say."""
+    old, new = pair.compared.old, pair.compared.new
+    shared = len(old.stemmed & new.stemmed)
+    denied = old if old.negated else new
+    of_denied = shared / max(1, len(denied.stemmed))
+    of_shorter = shared / max(1, min(len(old.stemmed), len(new.stemmed)))
+    similarity = pair.features.similarity
+    signs = [of_denied, of_shorter, *([similarity] if similarity is not None else [])]
+    return sum(signs) / len(signs)
 
 
 def _opposed(pair: Pair) -> Judgement | None:
-    if (
-        not pair.compared.only(Guard.ANTONYM, Guard.SLOT, Guard.ORDER)
-        or Guard.ANTONYM not in pair.compared.guards
-    ):
+    """All is the same but for one phrase, and that is swapped with its opposite or another of its kind."""
+    swap = pair.compared.swap
+    if swap is None:
         return None
-    return pair.verdict(Relation.CONTRADICTS, EVIDENT, pair.compared.why(Guard.ANTONYM))
+    return pair.verdict(Relation.CONTRADICTS, EVIDENT, f"{swap[0].upper()}{swap[1:]}.")
+
+
+def _counted(pair: Pair) -> Judgement | None:
+    """All is the same but for how many there are, or which in a row."""
+    if not pair.compared.only(Guard.NUMBER) or not pair.compared.difference.swapped:
+        return None
+    one, other = pair.compared.old.amounts, pair.compared.new.amounts
+    counts = one.counts ^ other.counts
+    ordinals = {size for dimension, size in (*one.numbers, *other.numbers) if dimension == "ordinal"}
+    if not counts and len(ordinals) < 2:
+        return None
+    return pair.verdict(Relation.CONTRADICTS, LIKELY, pair.compared.why(Guard.NUMBER))
 
 
 def _refined(pair: Pair) -> Judgement | None:
@@ -198,7 +255,7 @@ def _near(pair: Pair) -> Judgement | None:
     similarity, bars = pair.features.similarity, pair.features.bars
     if similarity is None:
         return None
-    if bars.same is not None and similarity >= bars.same and not pair.compared.fired:
+    if bars.same is not None and similarity >= bars.same and not pair.compared.fired and not _swapped(pair):
         return pair.verdict(
             Relation.SAME, 0.9, f"They are near enough ({similarity:.2f}) and nothing parts them."
         )
@@ -207,13 +264,20 @@ def _near(pair: Pair) -> Judgement | None:
     return None
 
 
+def _swapped(pair: Pair) -> bool:
+    """Whether one phrase stands for another: vectors cannot tell a synonym from an opposite."""
+    found = pair.compared.difference
+    return found.swapped and bool(found.only_old) and bool(found.only_new)
+
+
 RULES: tuple[Rule, ...] = (
     _same_words,
     _same_slot,
     _other_slot,
     _dated,
-    _negated,
     _opposed,
+    _negated,
+    _counted,
     _refined,
     _near,
 )

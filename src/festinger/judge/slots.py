@@ -21,6 +21,7 @@ USER = "user"
 
 LONGEST_SUBJECT = 14
 LONGEST_VALUE = 60
+LONGEST_ENDING = 4
 """Words; a frame that is filled with more was none."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -281,9 +282,9 @@ _PASTS = frozenset(
 def _subject(left: tuple[str, ...]) -> tuple[str | None, str, Frame]:
     """Subject, attribute and how they are put; no subject if it is nobody in particular."""
     left = _without_adverbs(left)
-    if not left or left[0].casefold() in _INDEFINITE:
-        return None, "", Frame.PLAIN
     small = [word.casefold() for word in left]
+    if not left or small[0] in _INDEFINITE or small[0] in _POSSESSIVES or _is_no_noun(small):
+        return None, "", Frame.PLAIN
     subject, rest = _owner(left)
     if subject is not None and (rest or subject == USER):
         return subject, _attribute(rest), Frame.OWNED if rest else Frame.PLAIN
@@ -293,6 +294,17 @@ def _subject(left: tuple[str, ...]) -> tuple[str | None, str, Frame]:
         at = small.index("of")
         return _key(left[at + 1 :]) or None, _attribute(left[1:at]), Frame.DEFINITE
     return _key(left) or None, "", Frame.PLAIN
+
+
+def _is_no_noun(small: list[str]) -> bool:
+    """Whether the words before a verb cannot name anybody: they begin with a deed or end in the middle."""
+    begins = small[0].endswith(("ed", "ly")) or small[0] in _DEEDS
+    return begins or small[-1] in _JOINING
+
+
+_DEEDS = frozenset({"born", "grew", "made", "found", "given"})
+_JOINING = frozenset({"and", "or", "but", "who", "which", "that", "also"})
+_POSSESSIVES = frozenset({"their", "his", "her", "its", "your", "whose"})
 
 
 def _without_adverbs(left: tuple[str, ...]) -> tuple[str, ...]:
@@ -349,6 +361,10 @@ def _relation(written: tuple[str, ...], at: int, *, owned: bool) -> _Relation:
             found.stems.append("have")
     else:
         found.stems.append(stem(written[at].casefold()))
+    if owned and not found.stems:
+        # `S's A is V`: all behind the verb is the value.
+        found.until = place
+        return found
     return _object(written, place, found=found, is_copula=is_copula and not found.stems)
 
 
