@@ -115,12 +115,14 @@ ROWS: dict[tuple[str, str], str] = {
     ("GET", "/admin/api/graph"): "read",
     ("GET", "/admin/api/wanted"): "read",
     ("GET", "/admin/api/loops"): "read",
+    ("POST", "/admin/api/loops/{session:path}/reset"): "review",
     ("GET", "/admin/api/quarantine"): "read",
     ("POST", "/admin/api/quarantine/{id}/admit"): "review",
     ("POST", "/admin/api/quarantine/{id}/reject"): "review",
 }
 
 EXAMPLES = {
+    "{session:path}": "agent-1",
     "{name}": "x",
     "{token}": "gnommoweb",
     "{job:int}": "7",

@@ -1,5 +1,7 @@
 """What the loop guard saw, on its page and as data."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,10 @@ from tests.web.desk import Desk, desk
 from tests.web.test_start import HOSTILE, read
 from tests.web.visitor import visitor
 
+from festinger.app.loops import LiveLoop
 from festinger.events.event import Event
-from festinger.ids import MAIN_SPACE, EventId
+from festinger.ids import MAIN_SPACE, EventId, SpaceId
+from festinger.store.keys import Role
 from festinger.web.loops import NAMES, happening, live
 from festinger.web.pages import page
 
@@ -46,6 +50,51 @@ async def test_the_page_lists_what_repeats_now_and_what_was_done(database_url: s
     assert [each["what"] for each in twin["events"]] == ["stream cut", "loop detected"]
     assert {"same_call", "read_file nudge", "period", "text"} <= set(words)
     assert after["live"] == []
+
+
+@dataclass
+class Circles:
+    """A door that sees one loop until somebody ends it."""
+
+    live_now: bool = True
+    by: str = ""
+
+    def live(self, space: SpaceId) -> Sequence[LiveLoop]:
+        seen = LiveLoop(
+            session="s-1", agent="dobby", rule="same_call", level=4, count=6, what=("look <b>{}</b>",),
+            is_stopped=True, at=MONDAY,
+        )  # fmt: skip
+        return [seen] if self.live_now and space == MAIN_SPACE else []
+
+    def reset(self, space: SpaceId, session: str, *, by: str) -> bool:
+        known = any(loop.session == session for loop in self.live(space))
+        self.live_now, self.by = not known, by
+        return known
+
+
+@pytest.mark.requirement("P-76")
+async def test_a_reviewer_sees_what_repeats_and_closes_the_breaker(database_url: str, tmp_path: Path):
+    async with desk(database_url, tmp_path) as at:
+        at.keeper.loops = door = Circles()
+        reviewer = await at.new_key(Role.REVIEWER)
+        seen = (await at.ask("GET", "/admin/api/loops")).json["live"]
+        shown = (await (await visitor(at)).get("/admin/loops")).text
+        agent = await at.ask("POST", "/admin/api/loops/s-1/reset", key=await at.new_key(Role.AGENT))
+        closed = await at.ask("POST", "/admin/api/loops/s-1/reset", key=reviewer)
+        again = await at.ask("POST", "/admin/api/loops/s-1/reset", key=reviewer)
+
+    assert [(loop["session"], loop["what"], loop["is_stopped"]) for loop in seen] == [
+        ("s-1", ["look <b>{}</b>"], True)
+    ]
+    assert "look &lt;b&gt;" in shown
+    assert (agent.status, closed.status, again.status) == (403, 200, 404)
+    assert (closed.json, door.by) == ({"reset": "s-1"}, "key:reviewer")
+
+
+def test_a_mere_notice_is_no_loop_that_goes_on():
+    noticed = event("loop_detected", "s", 1)
+
+    assert live([replace(noticed, payload={**noticed.payload, "level": 0})]) == []
 
 
 async def test_loops_come_in_pages(database_url: str, tmp_path: Path):
@@ -97,9 +146,9 @@ def test_names_of_sessions_and_tools_come_out_as_text(text: str):
             "detail": text,
         }
         frame = {"version": "1", "here": "/admin/loops", "suffix": "", "person": None, "form_token": ""}
-        return bytes(
-            page("loops.html", {**frame, "live": [row], "events": [row], "next": None}).body
-        ).decode()
+        now = {"at": MONDAY, "session": text, "what": (text, text), "count": 2, "is_stopped": True}
+        shown = {"live": [row], "now": [now], "events": [row], "next": None}
+        return bytes(page("loops.html", {**frame, **shown}).body).decode()
 
     assert read(html(text)).seen == read(html("x")).seen
     assert read(html(text)).attributes == read(html("x")).attributes

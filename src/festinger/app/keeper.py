@@ -13,6 +13,7 @@ import structlog
 
 from festinger.app.doctor import examine, without_store
 from festinger.app.home import home_of
+from festinger.app.loops import LoopDesk, NoLoops
 from festinger.app.wiring import App
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import MAIN_SPACE, SpaceId
@@ -60,6 +61,8 @@ class Keeper:
         """Set when the server is asked to stop: what would go on for ever ends then."""
         self.app: App | None = None
         self.problem: FestingerError | None = None
+        self.loops: LoopDesk = NoLoops()
+        """What the door of this process sees going round in circles."""
         self._open_app = open_app
         self._more_checks = more_checks
         self._pause = pause

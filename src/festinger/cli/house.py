@@ -104,6 +104,7 @@ def built(plan: Plan) -> House:
         chronicle=chronicle,
         noting=noting,
     )
+    keeper.loops = attendant.guard
     return House(
         keeper=keeper,
         pages=admin(keeper),

@@ -1,16 +1,18 @@
 """What repeated itself, and what was done about it?
 
 Reads the events of the loop guard: what it saw, stepped up to, cut and let go of. Which sessions are still in a loop
-is told by the last that was heard of each.
+is told by the last that was heard of each; what they repeat is known to the door of this process only. Closing a
+breaker is for people: an agent does not let itself go on.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from starlette.responses import Response
 
+from festinger.errors import NotFound
 from festinger.events.event import Event
 from festinger.events.feed import history
 from festinger.web.access import Scope
@@ -21,7 +23,7 @@ from festinger.web.route import Call, Route, answer
 NAMES = ("loop_detected", "loop_recovered", "loop_cut", "breaker_opened", "breaker_closed")
 
 STILL = frozenset({"loop_detected", "breaker_opened"})
-"""After these a session is in a loop, until something else is heard of it."""
+"""After these a session is in a loop, until something else is heard of it; of a mere notice it is not."""
 
 WORDS = {
     "loop_detected": "loop detected",
@@ -63,14 +65,28 @@ def live(newest_first: Iterable[Event]) -> list[Happening]:
     last: dict[str, Event] = {}
     for event in newest_first:
         last.setdefault(str(event.payload["session"]), event)
-    return [happening(event) for event in last.values() if event.name in STILL]
+    return [
+        happening(event) for event in last.values() if event.name in STILL and event.payload.get("level", 1)
+    ]
 
 
 async def loops_json(call: Call) -> Response:
     found = await _found(call)
     last = found[-1].seq if found else None
     items = [_item(happening(event)) for event in found]
-    return answer(page_of(items, limit=limit_of(call.request), last=last))
+    return answer({**page_of(items, limit=limit_of(call.request), last=last), "live": _now(call)})
+
+
+async def reset(call: Call) -> Response:
+    session = call.request.path_params["session"]
+    if not call.keeper.loops.reset(call.space, session, by=call.by):
+        raise NotFound(f"No loop of a session `{session[:80]}` is known here.")
+    return answer({"reset": session})
+
+
+def _now(call: Call) -> list[dict[str, Any]]:
+    """The loops that the door of this process sees, with what repeats."""
+    return [asdict(loop) for loop in call.keeper.loops.live(call.space)]
 
 
 async def loops_page(call: Call) -> Response:
@@ -86,6 +102,7 @@ async def _data(call: Call) -> dict[str, Any]:
     last = found[-1].seq if len(found) == limit_of(call.request) else None
     return {
         "live": [_item(each) for each in live(found)],
+        "now": _now(call),
         "events": [_item(happening(event)) for event in found],
         "next": str(last) if last is not None else None,
     }
@@ -126,6 +143,13 @@ ROUTES = (
         path="/admin/api/loops",
         scope=Scope.READ,
         endpoint=loops_json,
-        summary="Events of the loop guard, the newest first.",
+        summary="Events of the loop guard, the newest first, and what repeats now.",
+    ),
+    Route(
+        method="POST",
+        path="/admin/api/loops/{session:path}/reset",
+        scope=Scope.REVIEW,
+        endpoint=reset,
+        summary="Close a breaker, and let its session go on.",
     ),
 )
