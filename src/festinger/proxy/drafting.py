@@ -29,14 +29,13 @@ from festinger.proxy.injection.corrections import (
     without_forgotten,
 )
 from festinger.proxy.injection.editing import edited, lines_brought_along
-from festinger.proxy.injection.places import Modelfile, Position, in_system
+from festinger.proxy.injection.places import Modelfile, Position, in_system, in_turn
 from festinger.proxy.loops.message import Role
 from festinger.proxy.requests.untouched import Untouched
 from festinger.proxy.sessions.session import Session
 from festinger.proxy.telling import MemoryResult, MemoryTold, Reason
 from festinger.proxy.understanding import Understood
 from festinger.settings.tree import ProxySettings
-from festinger.text.budget import count_tokens
 
 
 class Moved(StrEnum):
@@ -85,18 +84,19 @@ def may_say_more(understood: Understood, settings: ProxySettings) -> bool:
 
 def noted(understood: Understood, brought: Brought, *, settings: ProxySettings) -> Noted:
     """The request with the notes of its history and, where there is something new to say, one new block."""
-    request, session = understood.request, understood.session
+    request, session, links = understood.request, understood.session, understood.chain.links
     if may_say_more(understood, settings) and brought.is_ready:
-        session = replace(session, asked=understood.chain.end)
+        session = replace(session, asked=links[-1])
     kept = _without_forgotten(session, brought.present)
-    draft = _Draft(understood=understood, session=kept, brought=brought, settings=settings)
-    draft = draft.in_system() or draft.in_turn()
+    standing = standing_in(request, links, kept.blocks)
+    case = _Case(understood=understood, session=kept, standing=standing, brought=brought, settings=settings)
+    chosen = case.in_system() or case.in_turn()
     result = edited(
         request,
-        draft.standing,
+        standing if chosen.joining is None else (*standing, chosen.joining),
         mark=understood.mark,
-        system=draft.session.system_block,
-        position=draft.position,
+        system=chosen.system,
+        position=case.position,
         modelfile=brought.modelfile,
     )
     if not result.is_certain:
@@ -104,75 +104,80 @@ def noted(understood: Understood, brought: Brought, *, settings: ProxySettings) 
         return Noted(body=request.body, told=told, session=session)
     return Noted(
         body=result.body,
-        told=_told(draft, placed=result.placed),
-        session=draft.session,
-        fresh=draft.fresh,
-        anchor=draft.anchor,
-        moved=_moved(session, draft, brought.present),
+        told=_told(brought, chosen, placed=result.placed),
+        session=_with(kept, chosen),
+        fresh=chosen.fresh,
+        anchor=chosen.joining.anchor if chosen.joining else None,
+        moved=_moved(session, chosen, brought.present),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Draft:
-    """A request on its way to its notes."""
+class _Chosen:
+    """Where new notes stand."""
 
-    understood: Understood
-    session: Session
-    brought: Brought
-    settings: ProxySettings
     fresh: Block | None = None
-    anchor: bytes | None = None
+    joining: Standing | None = None
+    """The new block in its turn, where it stands in one."""
+    system: Block | None = None
+    """The block of the system text, be it new or not."""
     why_not: StrEnum = Reason.NONE
     """Why there is no new block."""
     above: bool = False
-    """Whether the new notes stand in the system text."""
+    """Whether notes stand in the system text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """A request with the blocks of its history, and what there is to put in."""
+
+    understood: Understood
+    session: Session
+    standing: Sequence[Standing]
+    brought: Brought
+    settings: ProxySettings
 
     @property
     def position(self) -> Position:
         return Position(self.settings.injection_position)
 
-    @property
-    def standing(self) -> tuple[Standing, ...]:
-        understood = self.understood
-        return standing_in(understood.request, understood.chain.links, self.session.blocks)
-
-    def in_system(self) -> "_Draft | None":
-        """With its notes in the system text; nothing if they must go into the turn."""
+    def in_system(self) -> _Chosen | None:
+        """The notes in the system text; nothing if they must go into the turn."""
         if self.position is Position.TURN or not self._has_system():
             return None
-        before = self.session.system_block
         if self._carries():
-            return replace(
-                self, session=replace(self.session, system_block=None), why_not=Untouched.ALREADY, above=True
-            )
-        made = self._made([each.block for each in self.standing], instead=before)
-        now = None if isinstance(made, Untouched) else made
+            return _Chosen(why_not=Untouched.ALREADY, above=True)
+        before = self.session.system_block
+        made = self._made(instead=before)
+        now = made if isinstance(made, Block) else None
         after, changed = system_block(before, now, new_person_turn=self._person_spoke())
-        return replace(
-            self,
-            session=replace(self.session, system_block=after),
+        return _Chosen(
             fresh=after if changed or before is None else None,
+            system=after,
             why_not=made if isinstance(made, Untouched) else Reason.NONE,
             above=True,
         )
 
-    def in_turn(self) -> "_Draft":
-        """With its new notes in the newest turn of the user."""
-        understood = self.understood
-        draft = replace(self, session=replace(self.session, system_block=None))
+    def in_turn(self) -> _Chosen:
+        """The new notes in the newest turn of the user."""
+        request, links = self.understood.request, self.understood.chain.links
         spot = carrier(
-            understood.request,
-            understood.chain.links,
+            request,
+            links,
             forwarded=frozenset(self.session.links),
             tools_may_carry=self.settings.inject_into_tool_messages,
         )
-        if isinstance(spot, Untouched) or self._carries():
-            return replace(draft, why_not=spot if isinstance(spot, Untouched) else Untouched.ALREADY)
-        made = self._made([each.block for each in self.standing])
-        if made is None or isinstance(made, Untouched):
-            return replace(draft, why_not=made or Reason.NONE)
-        blocks = {**self.session.blocks, spot[1]: made}
-        return replace(draft, session=replace(draft.session, blocks=blocks), fresh=made, anchor=spot[1])
+        if isinstance(spot, Untouched):
+            return _Chosen(why_not=spot)
+        if self._carries():
+            return _Chosen(why_not=Untouched.ALREADY)
+        turn, anchor = spot
+        if in_turn(request, turn, "") is None:
+            return _Chosen(why_not=Untouched.NO_PLACE)
+        made = self._made()
+        if not isinstance(made, Block):
+            return _Chosen(why_not=made or Reason.NONE)
+        return _Chosen(fresh=made, joining=Standing(turn=turn, anchor=anchor, block=made))
 
     def _has_system(self) -> bool:
         """Whether a block can stand in the system text."""
@@ -189,15 +194,16 @@ class _Draft:
         user = self.understood.request.newest_user
         return user is not None and user.by_person and self.understood.chain.end not in self.session.links
 
-    def _made(
-        self, standing: Sequence[Block], *, instead: Block | None = None
-    ) -> Block | Literal[Untouched.FULL] | None:
+    def _made(self, *, instead: Block | None = None) -> Block | Literal[Untouched.FULL] | None:
         """A block of what no visible block tells yet, if there is room for it.
 
         In the place of another one it tells what that one told, too, as far as it has not changed.
         """
         brought, request = self.brought, self.understood.request
-        shown = shown_lines(standing if instead is None else (*standing, instead))
+        if not brought.lines and not brought.unknown and not brought.present:
+            return None
+        blocks = [each.block for each in self.standing]
+        shown = shown_lines(blocks if instead is None else (*blocks, instead))
         along = lines_brought_along(request, self.understood.mark)
         changed = corrections({about: now for about, now in brought.present.items() if about in shown})
         lines = [line for line in unseen((*changed, *brought.lines), shown) if line.text not in along]
@@ -207,8 +213,17 @@ class _Draft:
         older = [line for line in instead.lines if line.about and line.about not in told] if instead else []
         made = block(self.settings.label, graph=(*lines, *older), unknown=brought.unknown)
         context = context_of(request, known=brought.modelfile.context if brought.modelfile else None)
-        tokens = room(self.settings, context=context, standing=standing)
-        return made and (fitted(made, tokens) or Untouched.FULL)
+        return made and (
+            fitted(made, room(self.settings, context=context, standing=blocks)) or Untouched.FULL
+        )
+
+
+def _with(session: Session, chosen: _Chosen) -> Session:
+    """The session with what was chosen."""
+    blocks = session.blocks
+    if chosen.joining is not None:
+        blocks = {**blocks, chosen.joining.anchor: chosen.joining.block}
+    return replace(session, blocks=blocks, system_block=chosen.system)
 
 
 def _without_forgotten(session: Session, present: PresentLines) -> Session:
@@ -223,26 +238,24 @@ def _without_forgotten(session: Session, present: PresentLines) -> Session:
     )
 
 
-def _told(draft: _Draft, *, placed: int) -> MemoryTold:
-    brought, fresh = draft.brought, draft.fresh
+def _told(brought: Brought, chosen: _Chosen, *, placed: int) -> MemoryTold:
+    fresh, why_not = chosen.fresh, chosen.why_not
     if fresh is not None and placed:
-        return MemoryTold(
-            result=MemoryResult.INJECTED, notes=len(fresh.lines), tokens=count_tokens(fresh.text)
-        )
+        return MemoryTold(result=MemoryResult.INJECTED, notes=len(fresh.lines), tokens=fresh.tokens)
     if brought.is_late:
         return MemoryTold(result=MemoryResult.LATE)
     if not brought.is_ready:
         return MemoryTold(result=MemoryResult.NOT_READY)
     if placed:
-        return MemoryTold(result=MemoryResult.REUSED, reason=draft.why_not)
-    result = MemoryResult.OFF if draft.why_not is Untouched.ALREADY else MemoryResult.EMPTY
-    return MemoryTold(result=result, reason=draft.why_not)
+        return MemoryTold(result=MemoryResult.REUSED, reason=why_not)
+    result = MemoryResult.OFF if why_not is Untouched.ALREADY else MemoryResult.EMPTY
+    return MemoryTold(result=result, reason=why_not)
 
 
-def _moved(before: Session, draft: _Draft, present: PresentLines) -> Moved | None:
+def _moved(before: Session, chosen: _Chosen, present: PresentLines) -> Moved | None:
     """Why the prefix does not stay, if it does not."""
     if forgotten_in(present):
         return Moved.FORGOTTEN
-    if before.system_block is None or draft.session.system_block == before.system_block:
+    if before.system_block is None or chosen.system == before.system_block:
         return None
-    return Moved.NOTES if draft.above else Moved.POSITION
+    return Moved.NOTES if chosen.above else Moved.POSITION

@@ -19,6 +19,7 @@ from festinger.proxy.injection.removal import Mark
 from festinger.proxy.requests.cleaning import cleaning
 from festinger.proxy.requests.decoding import decoded
 from festinger.proxy.requests.kind import Kind, kind_of
+from festinger.proxy.requests.memo import Memo
 from festinger.proxy.requests.reading import read
 from festinger.proxy.requests.turn import Request
 from festinger.proxy.requests.untouched import Untouched
@@ -118,6 +119,8 @@ class Understanding:
         self._clock = clock
         self._new_id = new_id
         self._stopwatch = stopwatch
+        self._markers: tuple[str, ...] = ()
+        self._memo = Memo()
 
     def understand(
         self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
@@ -129,7 +132,7 @@ class Understanding:
         if plain is None:
             return Untouched.ENCODED
         mark = mark_of(settings.label, lambda text: self._sessions.is_ours(caller, text))
-        rules = cleaning(mark, settings.volatile_markers)
+        rules = cleaning(mark, settings.volatile_markers, memo=self._memo_of(settings.volatile_markers))
         request = read(plain, kind, rules=rules, limit=settings.edit_max_bytes)
         if isinstance(request, Untouched):
             return request
@@ -158,6 +161,12 @@ class Understanding:
             came=body,
             never=never,
         )
+
+    def _memo_of(self, markers: tuple[str, ...]) -> Memo:
+        """What was read before by the present rules."""
+        if markers != self._markers:
+            self._markers, self._memo = markers, Memo()
+        return self._memo
 
     def _session(
         self, request: Request, chain: Chain, headers: RawHeaders, *, caller: Caller

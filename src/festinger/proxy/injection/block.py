@@ -8,8 +8,10 @@ are no scores, counts, times or ids in it.
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from festinger.proxy.injection.removal import CLOSE, OPEN, IsOurs, Mark, none_known
+from festinger.text.budget import count_tokens
 
 NOTE_CHARS = 300
 READ_CHARS = 4 * NOTE_CHARS
@@ -44,15 +46,22 @@ class Line:
         return self.notes[0].about if self.notes else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Block:
+    """What it says is asked for with every request of its session, so it is put together once."""
+
     label: str
     lines: tuple[Line, ...]
 
-    @property
+    @cached_property
     def text(self) -> str:
         head = (OPEN, self.label) if self.label else (OPEN,)
         return "\n".join((*head, *(line.text for line in self.lines), CLOSE))
+
+    @cached_property
+    def tokens(self) -> int:
+        """About how many tokens it has."""
+        return count_tokens(self.text)
 
     @property
     def notes(self) -> tuple[NoteRef, ...]:
@@ -83,6 +92,7 @@ def block(
     return Block(label=label_line(label), lines=lines) if lines else None
 
 
+@lru_cache(maxsize=16)
 def label_line(label: str) -> str:
     """The label as it stands in a block."""
     return harmless(label).strip()

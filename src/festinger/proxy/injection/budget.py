@@ -10,7 +10,6 @@ from dataclasses import replace
 from festinger.proxy.injection.block import Block
 from festinger.proxy.requests.turn import Request
 from festinger.settings.tree import ProxySettings
-from festinger.text.budget import count_tokens
 
 NATIVE_CONTEXT = 4096
 OTHER_CONTEXT = 32_768
@@ -28,7 +27,7 @@ def context_of(request: Request, *, known: int | None = None) -> int:
 
 def room(settings: ProxySettings, *, context: int, standing: Iterable[Block] = ()) -> int:
     """Tokens that a new block may have; 0 if the standing ones have used up their share."""
-    left = int(context * VISIBLE_SHARE) - sum(count_tokens(block.text) for block in standing)
+    left = int(context * VISIBLE_SHARE) - sum(block.tokens for block in standing)
     most = min(settings.recollection_max_tokens, int(context * settings.recollection_max_share))
     return max(0, min(most, left))
 
@@ -38,7 +37,7 @@ def fitted(block: Block, tokens: int) -> Block | None:
     low, high = 0, len(block.lines)
     while low < high:
         middle = (low + high + 1) // 2
-        if count_tokens(replace(block, lines=block.lines[:middle]).text) <= tokens:
+        if replace(block, lines=block.lines[:middle]).tokens <= tokens:
             low = middle
         else:
             high = middle - 1

@@ -83,6 +83,7 @@ class _Source:
     body: bytes
     tree: dict[str, Any]
     walked: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    alike: dict[tuple[str, str], dict[str, list[Path]]] = field(default_factory=dict)
 
     @cached_property
     def text(self) -> str:
@@ -171,12 +172,17 @@ class _Source:
         if len(path) != CONTENT_STEPS:
             return [path]
         listed, _, key = path
-        value = self._at(path)
-        return [
-            (listed, index, key)
-            for index, message in enumerate(self.tree[str(listed)])
-            if isinstance(message, dict) and message.get(key) == value
-        ]
+        return self._alike(str(listed), str(key))[self._at(path)]
+
+    def _alike(self, listed: str, key: str) -> dict[str, list[Path]]:
+        """The paths of all texts of the messages of a list, by what they say."""
+        if (listed, key) not in self.alike:
+            found: dict[str, list[Path]] = {}
+            for index, message in enumerate(self.tree[listed]):
+                if isinstance(message, dict) and isinstance(value := message.get(key), str):
+                    found.setdefault(value, []).append((listed, index, key))
+            self.alike[listed, key] = found
+        return self.alike[listed, key]
 
     def _members(self, member: re.Pattern[bytes], token: bytes) -> list[int] | None:
         """Where members with this name and text stand; nothing if the text stands in too many other places."""

@@ -11,10 +11,12 @@ import orjson
 from festinger.ids import Origin
 from festinger.proxy.loops.message import Call, Message, Role
 from festinger.proxy.requests.cleaning import Cleaned, Cleaning, cleaned
+from festinger.proxy.requests.memo import remembered
 from festinger.proxy.requests.spoken import (
     ROLES,
     as_text,
     is_by_person,
+    is_one_of,
     is_thinking,
     joined,
     read_content,
@@ -31,15 +33,21 @@ def turns(tree: dict[str, Any], rules: Cleaning) -> tuple[Turn, ...] | None:
         return None
     found = [spoken(Role.SYSTEM, system[0], path=("system",))] if tree.get("system") else []
     for index, message in enumerate(listed):
-        turn = _turn(message, index, rules)
+        turn = _known_turn(message, index, rules)
         if turn is None:
             return None
         found.append(turn)
     return tuple(found)
 
 
-def _turn(message: Any, index: int, rules: Cleaning) -> Turn | None:
-    if not isinstance(message, dict) or not isinstance(named := message.get("role"), str):
+def _known_turn(message: Any, index: int, rules: Cleaning) -> Turn | None:
+    if not isinstance(message, dict):
+        return None
+    return remembered(rules.memo, message, ("messages", index), lambda: _turn(message, index, rules))
+
+
+def _turn(message: dict[str, Any], index: int, rules: Cleaning) -> Turn | None:
+    if not isinstance(named := message.get("role"), str):
         return None
     role, content = ROLES.get(named), message.get("content")
     if role not in (Role.USER, Role.ASSISTANT):
@@ -103,9 +111,7 @@ _READ = frozenset({"text", "tool_result", "tool_use"})
 
 def _others(blocks: Iterable[dict[str, Any]]) -> bytes:
     return b"".join(
-        orjson.dumps(block)
-        for block in blocks
-        if block.get("type", "text") not in _READ and not is_thinking(block)
+        orjson.dumps(block) for block in blocks if not is_one_of(block, _READ) and not is_thinking(block)
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from festinger.proxy.injection.removal import NO_MARK, OPEN, Mark, without_blocks
+from festinger.proxy.requests.memo import Memo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,8 @@ class Cleaning:
     volatile: re.Pattern[str] | None = None
     """Finds the line that begins a volatile tail."""
     markers: tuple[str, ...] = ()
+    memo: Memo | None = None
+    """What was read before by these very rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +31,13 @@ class Cleaned:
     """Whether a volatile tail was all there was."""
 
 
-def cleaning(mark: Mark, markers: Iterable[str]) -> Cleaning:
+def cleaning(mark: Mark, markers: Iterable[str], *, memo: Memo | None = None) -> Cleaning:
     named = tuple(marker for marker in markers if marker)
     if not named:
-        return Cleaning(mark=mark)
+        return Cleaning(mark=mark, memo=memo)
     either = "|".join(map(re.escape, named))
-    return Cleaning(mark=mark, markers=named, volatile=re.compile(rf"^(?:{either})[ \t\r]*$", re.MULTILINE))
+    line = re.compile(rf"^(?:{either})[ \t\r]*$", re.MULTILINE)
+    return Cleaning(mark=mark, markers=named, volatile=line, memo=memo)
 
 
 def cleaned(text: str, rules: Cleaning) -> Cleaned:

@@ -71,7 +71,7 @@ def _as_person(text: str) -> tuple[Saying, ...]:
     is_long = len(text) > LONG_CHARS
     if not is_long and not _may_quote(text):
         return (Saying(origin=Origin.PERSON, text=text),) if text.strip() else ()
-    parts = tuple(_split(text))
+    parts = tuple(_split(text)) if _may_quote(text) else (Saying(origin=Origin.PERSON, text=text),)
     if is_long:
         parts = tuple(_shortened(parts))
     return tuple(part for part in parts if part.text.strip())

@@ -6,6 +6,7 @@ import orjson
 
 from festinger.proxy.loops.message import Call, Role
 from festinger.proxy.requests.cleaning import Cleaned, Cleaning, cleaned
+from festinger.proxy.requests.memo import remembered
 from festinger.proxy.requests.spoken import ROLES, as_text, is_thinking, read_content, spoken
 from festinger.proxy.requests.turn import Path, Turn
 
@@ -26,10 +27,14 @@ def turns(tree: dict[str, Any], rules: Cleaning) -> tuple[Turn, ...] | None:
     for index, item in enumerate(given):
         if not isinstance(item, dict):
             return None
-        turn = _turn(item, ("input", index), rules)
+        turn = _known_turn(item, ("input", index), rules)
         if turn is not None:
             found.append(turn)
     return tuple(found)
+
+
+def _known_turn(item: dict[str, Any], path: tuple[str, int], rules: Cleaning) -> Turn | None:
+    return remembered(rules.memo, item, path, lambda: _turn(item, path, rules))
 
 
 def _turn(item: dict[str, Any], path: Path, rules: Cleaning) -> Turn | None:

@@ -1,6 +1,6 @@
 """How does one message of a protocol become the neutral values that everything else reads?"""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import orjson
@@ -99,7 +99,13 @@ def is_thinking(part: dict[str, Any]) -> bool:
 
 
 def _is_text(part: dict[str, Any]) -> bool:
-    return part.get("type", "text") in TEXT_PARTS and isinstance(part.get("text"), str)
+    return is_one_of(part, TEXT_PARTS) and isinstance(part.get("text"), str)
+
+
+def is_one_of(part: dict[str, Any], types: Collection[str]) -> bool:
+    """Whether a part is of one of these types; one that names none is a text."""
+    named = part.get("type", "text")
+    return isinstance(named, str) and named in types
 
 
 def as_text(value: Any) -> str:

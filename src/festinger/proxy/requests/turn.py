@@ -6,10 +6,12 @@ with several messages. Who wrote which part is `origins`' matter.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from festinger.ids import Origin
 from festinger.proxy.loops.message import Message, Role
+from festinger.proxy.requests.essence import content_hash
 from festinger.proxy.requests.kind import Kind
 
 Path = tuple[str | int, ...]
@@ -33,7 +35,7 @@ class Span:
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Turn:
     role: Role
     path: Path
@@ -48,6 +50,11 @@ class Turn:
     """Whether a block of ours came in with it."""
     transient: bool = False
     """Whether all of it was a volatile tail, so that later histories leave it out."""
+
+    @cached_property
+    def content(self) -> bytes:
+        """The hash of its stable content."""
+        return content_hash(self.messages, self.others)
 
     @property
     def text(self) -> str:

@@ -1,25 +1,17 @@
 """What makes one history the continuation of another?
 
 Each message is hashed together with the hash before it, so that two histories share a hash exactly as far as they
-are equal. Only what stays the same is hashed: no blocks of ours, no volatile tails, and of a system text only its
-beginning, since many clients write the date into it.
+are equal. Only what stays the same is hashed; what that is, `essence` says.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 from festinger.proxy.loops.message import Message, Role
+from festinger.proxy.requests.essence import HASH_BYTES, content_hash, short_sha256
 from festinger.proxy.requests.turn import Turn
 
-SYSTEM_CHARS = 50
-HASH_BYTES = 16
-
-Hash = Callable[[bytes], bytes]
-
-
-def short_sha256(data: bytes) -> bytes:
-    return sha256(data).digest()[:HASH_BYTES]
+__all__ = ["HASH_BYTES", "START", "Chain", "chain_of", "content_of_reply", "short_sha256"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,31 +37,18 @@ class Chain:
 START = b"\x00" * HASH_BYTES
 
 
-def chain_of(turns: Sequence[Turn], *, hash_of: Hash = short_sha256) -> Chain:
-    links, contents, here = [], [], START
+def chain_of(turns: Sequence[Turn]) -> Chain:
+    links, here = [], START
     for turn in turns:
-        content = hash_of(_essence(turn))
         if not turn.transient:
-            here = hash_of(here + content)
+            here = short_sha256(here + turn.content)
         links.append(here)
-        contents.append(content)
     first_user = next(
         (at for at, turn in enumerate(turns) if turn.role is Role.USER and not turn.transient), None
     )
-    return Chain(links=tuple(links), contents=tuple(contents), first_user=first_user)
+    return Chain(links=tuple(links), contents=tuple([turn.content for turn in turns]), first_user=first_user)
 
 
-def content_of_reply(reply: Message, *, hash_of: Hash = short_sha256) -> bytes:
+def content_of_reply(reply: Message) -> bytes:
     """The hash that a reply will have when it comes back in a history."""
-    return hash_of(_essence(Turn(role=reply.role, path=(), messages=(reply,))))
-
-
-def _essence(turn: Turn) -> bytes:
-    """Role and stable content. Lengths stand before the parts, so that no two contents are written alike."""
-    parts = [turn.others]
-    for message in turn.messages:
-        text = message.text[:SYSTEM_CHARS] if message.role is Role.SYSTEM else message.text.rstrip()
-        parts += (message.role.encode(), text.encode())
-        for call in message.calls:
-            parts += (b"call", call.name.encode(), call.arguments.encode())
-    return b"".join(b"%d:%b" % (len(part), part) for part in parts)
+    return content_hash((reply,))

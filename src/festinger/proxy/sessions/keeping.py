@@ -5,8 +5,8 @@ in different drawers and never meet. Changes are whole values that replace each 
 may run side by side.
 """
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -30,6 +30,7 @@ class Sessions:
         self._by_head: dict[tuple[Caller, bytes], dict[SessionId, None]] = {}
         self._by_word: dict[tuple[Caller, bytes], dict[SessionId, None]] = {}
         self._by_response: dict[tuple[Caller, str], SessionId] = {}
+        self._by_caller: dict[Caller, dict[SessionId, None]] = {}
         self._ours: dict[tuple[Caller, str], int] = {}
 
     def __len__(self) -> int:
@@ -53,8 +54,9 @@ class Sessions:
         return self._living(caller, named, now)
 
     def newest(self, caller: Caller, *, now: datetime, limit: int) -> list[Session]:
-        mine = (session for (owner, _), session in reversed(self._kept.items()) if owner == caller)
-        return [session for session in islice(mine, limit) if now - session.at <= self._idle]
+        """The caller's sessions in the order of their use, the latest first."""
+        mine = islice(reversed(self._by_caller.get(caller, {})), limit)
+        return [found for name in mine if (found := self.find(caller, name, now=now)) is not None]
 
     def is_ours(self, caller: Caller, block: str) -> bool:
         """Whether this text is a block that a live session of the caller was given."""
@@ -72,14 +74,9 @@ class Sessions:
     def keep(self, session: Session) -> Session:
         """Put a session in the place of what was known of it. What is too much for one is left out."""
         key = (session.caller, session.id)
-        self._drop(key)
         kept = _within(session, self._session_bytes)
+        self._reindex(self._kept.pop(key, None), kept)
         self._kept[key] = kept
-        for index, hashes in self._indexed(kept):
-            for entry in hashes:
-                index.setdefault((kept.caller, entry), {})[kept.id] = None
-        for block in _blocks(kept):
-            self._ours[kept.caller, block] = self._ours.get((kept.caller, block), 0) + 1
         while len(self._kept) > self._most:
             self._drop(next(iter(self._kept)))
         return kept
@@ -103,33 +100,67 @@ class Sessions:
 
     def _drop(self, key: Key) -> None:
         session = self._kept.pop(key, None)
-        if session is None:
+        if session is not None:
+            self._reindex(session, None)
+
+    def _reindex(self, before: Session | None, after: Session | None) -> None:
+        """Turn the indexes from what was known of a session to what is known now; most of it is the same."""
+        some = after or before
+        if some is None:
             return
-        for index, hashes in self._indexed(session):
-            for entry in hashes:
-                named = index.get((session.caller, entry), {})
-                named.pop(session.id, None)
-                if not named:
-                    index.pop((session.caller, entry), None)
-        for block in _blocks(session):
-            left = self._ours.get((session.caller, block), 0) - 1
-            if left > 0:
-                self._ours[session.caller, block] = left
+        caller, name = some.caller, some.id
+        if before is not None and before.head is not None:
+            _take_out(self._by_head, (caller, before.head), name)
+        if after is not None and after.head is not None:
+            # Put in anew each time: those that begin alike are looked at in the order of their use.
+            self._by_head.setdefault((caller, after.head), {})[name] = None
+        old, new = _words(before), _words(after)
+        for word in old - new:
+            _take_out(self._by_word, (caller, word), name)
+        for word in new - old:
+            self._by_word.setdefault((caller, word), {})[name] = None
+        self._recount(caller, _blocks(before), _blocks(after))
+        mine = self._by_caller.setdefault(caller, {})
+        mine.pop(name, None)
+        if after is not None:
+            mine[name] = None
+        elif not mine:
+            del self._by_caller[caller]
+
+    def _recount(self, caller: Caller, old: Counter[str], new: Counter[str]) -> None:
+        if old == new:
+            return
+        for block, times in (old - new).items():
+            left = self._ours[caller, block] - times
+            if left:
+                self._ours[caller, block] = left
             else:
-                self._ours.pop((session.caller, block), None)
-
-    def _indexed(
-        self, session: Session
-    ) -> Iterator[tuple[dict[tuple[Caller, bytes], dict[SessionId, None]], Iterable[bytes]]]:
-        yield self._by_head, [session.head] if session.head is not None else []
-        yield self._by_word, {*session.recent, *(reply.content for reply in session.replies)}
+                del self._ours[caller, block]
+        for block, times in (new - old).items():
+            self._ours[caller, block] = self._ours.get((caller, block), 0) + times
 
 
-def _blocks(session: Session) -> Iterator[str]:
-    for block in session.blocks.values():
-        yield block.text
-    if session.system_block is not None:
-        yield session.system_block.text
+def _take_out(
+    index: dict[tuple[Caller, bytes], dict[SessionId, None]], key: tuple[Caller, bytes], name: SessionId
+) -> None:
+    named = index.get(key, {})
+    named.pop(name, None)
+    if not named:
+        index.pop(key, None)
+
+
+def _words(session: Session | None) -> frozenset[bytes]:
+    """By which a session is known again where its beginning was cut."""
+    if session is None:
+        return frozenset()
+    return session.recent.union([reply.content for reply in session.replies])
+
+
+def _blocks(session: Session | None) -> Counter[str]:
+    if session is None:
+        return Counter()
+    above = [session.system_block] if session.system_block is not None else []
+    return Counter([block.text for block in (*session.blocks.values(), *above)])
 
 
 def _within(session: Session, limit: int) -> Session:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from festinger.ids import SessionId, SpaceId
 from festinger.proxy.injection.block import Block
@@ -16,9 +17,8 @@ BLOCK_COST = 200
 """Bytes that a block takes beside its text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """Whoever sends requests; sessions of different ones never meet."""
+class Caller(NamedTuple):
+    """Whoever sends requests; sessions of different ones never meet. A tuple, because it stands in many keys."""
 
     space: SpaceId
     name: str
