@@ -6,7 +6,7 @@ to `guards`.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -27,6 +27,8 @@ class Difference:
     only_old: tuple[str, ...]
     """Stems of content words that the other text does not have."""
     only_new: tuple[str, ...]
+    place: int
+    """How many words both begin with."""
 
     @property
     def swapped(self) -> bool:
@@ -43,6 +45,7 @@ def difference(old: Reading, new: Reading) -> Difference:
         new=right[begin : len(right) - end],
         only_old=_surplus(old.content, new.content),
         only_new=_surplus(new.content, old.content),
+        place=begin,
     )
 
 
@@ -60,19 +63,26 @@ def _surplus(content: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
 
 def opposition(found: Difference) -> str | None:
     """Which words stand against each other, if one is swapped with its opposite."""
-    if found.swapped:
-        one, other = " ".join(found.old), " ".join(found.new)
+    for one, other in _swaps(found):
         if opposed(one, other):
             return f"`{one}` stands against `{other}`"
-    if len(found.only_old) == len(found.only_new) == 1 and opposed(found.only_old[0], found.only_new[0]):
-        return f"`{found.only_old[0]}` stands against `{found.only_new[0]}`"
     return None
 
 
 def exclusion(found: Difference) -> str | None:
     """Which kind excludes the other, if a word is swapped with another of one kind."""
-    if not found.swapped:
-        return None
-    one, other = " ".join(found.old), " ".join(found.new)
-    kind = exclusive(one, other)
-    return f"`{one}` and `{other}` are both a {kind}, and only one of them holds" if kind else None
+    for one, other in _swaps(found):
+        if kind := exclusive(one, other):
+            return f"`{one}` and `{other}` are of one kind ({kind}), and only one of them holds"
+    return None
+
+
+def _swaps(found: Difference) -> Iterator[tuple[str, str]]:
+    """What stands in the place of what: a phrase, or one word wherever it is."""
+    if found.swapped:
+        yield " ".join(found.old), " ".join(found.new)
+    if (
+        len(found.only_old) == len(found.only_new)
+        and len(set(found.only_old)) == len(set(found.only_new)) == 1
+    ):
+        yield found.only_old[0], found.only_new[0]

@@ -35,6 +35,8 @@ class Frame(StrEnum):
     """`was founded by V`: an event that happens once."""
     COUNT = "count"
     """`has N of them`."""
+    SCENE = "scene"
+    """`is drinking V`: what goes on now, not what one does."""
     QUALIFIED = "qualified"
     """`is V when …`: one of several, each under its own condition."""
 
@@ -68,6 +70,8 @@ def holding(attribute: str, *, frame: Frame) -> Holding:
         return Holding.FIXED
     if frame in _DEFINITE or _is_listed(stems, "one_at_a_time"):
         return Holding.ONE
+    if frame is Frame.SCENE:
+        return Holding.UNKNOWN
     return Holding.MANY if stems[:1] and stems[0] in _stemmed("many_verbs") else Holding.UNKNOWN
 
 
@@ -79,7 +83,21 @@ def _is_one_of_many(stems: tuple[str, ...], frame: Frame) -> bool:
 
 
 _UNIQUE = frozenset(
-    map(stem, ["favourite", "favorite", "best", "main", "primary", "current", "present", "official", "first", "only"])
+    map(
+        stem,
+        [
+            "favourite",
+            "favorite",
+            "best",
+            "main",
+            "primary",
+            "current",
+            "present",
+            "official",
+            "first",
+            "only",
+        ],
+    )
 )
 
 

@@ -50,11 +50,22 @@ def _by_prefix(one: str, other: str) -> bool:
 @lru_cache(maxsize=8192)
 def exclusive(one: str, other: str) -> str | None:
     """The kind that both are of, if a thing is only one of that kind; forms of one word exclude nothing."""
-    listed = kinds("exclusive")
+    listed = _kinds()
     if stem(one) == stem(other) or _SPELLINGS.get(one, one) == _SPELLINGS.get(other, other):
         return None
-    shared = listed.get(one, frozenset()) & listed.get(other, frozenset())
+    shared = listed.get(_key(one), _NO_KIND) & listed.get(_key(other), _NO_KIND)
     return min(shared) if shared else None
+
+
+_NO_KIND: frozenset[str] = frozenset()
+
+
+@cache
+def _kinds() -> Mapping[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for word, of in kinds("exclusive").items():
+        found[_key(word)] = found.get(_key(word), _NO_KIND) | of
+    return found
 
 
 _SPELLINGS = {

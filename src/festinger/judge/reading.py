@@ -248,6 +248,17 @@ def _is_name(written: tuple[str, ...], at: int, *, starts: bool) -> bool:
 _FINITE = frozenset(["is", "was", "has", "had", "will", "can", "does", "did", "would", "lives", "works"])
 
 
+def is_verb(word: str) -> bool:
+    """Whether a word in small letters can be the verb of a sentence."""
+    return (
+        word in _FINITE or (word.endswith("ing") and len(word) > LONGEST_NOUN) or stem(word) in _verb_stems()
+    )
+
+
+LONGEST_NOUN = 5
+"""`ring` and `thing` are no verbs."""
+
+
 def _openers() -> frozenset[str]:
     return text_words("openers") | text_words("adverbs")
 

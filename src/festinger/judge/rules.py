@@ -4,6 +4,7 @@ Pure and fast: no clock, no store, no model. The first rule that fits decides, t
 is `unsure` and left to the judges behind. Reading is done by `reading`, guarding by `guards`.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,8 +12,9 @@ from festinger.ids import Origin
 from festinger.judge.guards import Compared, compare, shared_slot
 from festinger.judge.judgement import Current, Guard, Judgement, Relation, unsure
 from festinger.judge.opposites import exclusive, opposed
-from festinger.judge.reading import Reading, is_negation, read
+from festinger.judge.reading import Reading, is_negation, is_verb, read
 from festinger.judge.statement import NOTHING_KNOWN, Features, Holding, Slot, Statement, later
+from festinger.judge.stems import stem
 from festinger.text.words import FUNCTION_WORDS
 
 NAME = "rules@1"
@@ -163,7 +165,7 @@ def _other_slot(pair: Pair) -> Judgement | None:
         return pair.verdict(
             Relation.UNRELATED, 0.9, f"They speak of `{one.subject}` and of `{other.subject}`."
         )
-    if one.value == other.value or not _unlike(one.attribute, other.attribute):
+    if one.value == other.value or not _unlike(one.attribute, other.attribute) or pair.compared.swap:
         return None
     if pair.compared.old.negated != pair.compared.new.negated:
         return None
@@ -191,7 +193,7 @@ def _dated(pair: Pair) -> Judgement | None:
 def _negated(pair: Pair) -> Judgement | None:
     """One says that something is so, the other that it is not; how much of the rest agrees says how sure it is."""
     guards = set(pair.compared.guards)
-    if Guard.NEGATION not in guards or not guards <= {Guard.NEGATION, *_BESIDE_NEGATION}:
+    if Guard.NEGATION not in guards or _clash(pair.compared):
         return None
     agreement = _agreement(pair)
     if agreement < PERHAPS:
@@ -210,7 +212,15 @@ def _negated(pair: Pair) -> Judgement | None:
     return pair.verdict(Relation.CONTRADICTS, confidence, why)
 
 
-_BESIDE_NEGATION = frozenset({Guard.ORDER, Guard.QUANTIFIER, Guard.SLOT, Guard.ANTONYM, Guard.NUMBER})
+def _clash(compared: Compared) -> bool:
+    """Whether each side names a day, a number or a name that the other does not: they speak of different things."""
+    old, new = compared.old, compared.new
+    numbers = Counter(old.amounts.numbers), Counter(new.amounts.numbers)
+    return (
+        bool(old.amounts.days - new.amounts.days and new.amounts.days - old.amounts.days)
+        or bool(numbers[0] - numbers[1] and numbers[1] - numbers[0])
+        or bool(old.names - set(new.words) and new.names - set(old.words))
+    )
 
 
 def _agreement(pair: Pair) -> float:
@@ -228,14 +238,31 @@ def _agreement(pair: Pair) -> float:
 def _opposed(pair: Pair) -> Judgement | None:
     """All is the same but for one phrase, and that is swapped with its opposite or another of its kind."""
     swap = pair.compared.swap
-    if swap is None:
+    if swap is None or _of_another(pair.compared):
         return None
     return pair.verdict(Relation.CONTRADICTS, EVIDENT, f"{swap[0].upper()}{swap[1:]}.")
 
 
+def _of_another(compared: Compared) -> bool:
+    """Whether the swap stands in what both speak of: *a* white dog and *a* black dog are two dogs."""
+    words = compared.old.words
+    if not words or words[0] in _POINTING:
+        return False
+    verb = next((at for at, word in enumerate(words) if at and is_verb(word)), len(words))
+    articles = sum(word in ("a", "an", "the") for word in words[:verb])
+    return compared.difference.place < verb - articles
+
+
+_POINTING = frozenset({"the", "my", "our", "this", "that", "i", "we"})
+
+
 def _counted(pair: Pair) -> Judgement | None:
     """All is the same but for how many there are, or which in a row."""
-    if not pair.compared.only(Guard.NUMBER) or not pair.compared.difference.swapped:
+    if (
+        not pair.compared.only(Guard.NUMBER, Guard.SLOT)
+        or Guard.NUMBER not in pair.compared.guards
+        or not pair.compared.difference.swapped
+    ):
         return None
     one, other = pair.compared.old.amounts, pair.compared.new.amounts
     counts = one.counts ^ other.counts
@@ -267,7 +294,7 @@ def _near(pair: Pair) -> Judgement | None:
 def _swapped(pair: Pair) -> bool:
     """Whether one phrase stands for another: vectors cannot tell a synonym from an opposite."""
     found = pair.compared.difference
-    return found.swapped and bool(found.only_old) and bool(found.only_new)
+    return found.swapped and set(map(stem, found.old)) != set(map(stem, found.new))
 
 
 RULES: tuple[Rule, ...] = (

@@ -200,7 +200,7 @@ def _clause(sentence: Sentence) -> Slot | None:
     """A subject, what it does, and to what."""
     written = sentence.words
     at = _verb(written)
-    if at is None or not 0 < at <= LONGEST_SUBJECT:
+    if at is None or not 0 < at <= LONGEST_SUBJECT or _is_bare_plural(written, at):
         return None
     subject, attribute, put = _subject(written[:at])
     if subject is None:
@@ -215,6 +215,13 @@ def _clause(sentence: Sentence) -> Slot | None:
         value = _value(written[relation.until : _colon(sentence, relation.until)])
     whole = " ".join([*attribute.split(), *relation.stems]) or "be"
     return _slot(subject, whole, value, frame=frame)
+
+
+def _is_bare_plural(written: tuple[str, ...], at: int) -> bool:
+    """`Young children are …`: some of them, nobody in particular."""
+    first = written[0].casefold()
+    is_pointed_at = first == "the" or first in _OURS or any(word.endswith("'s") for word in written[:at])
+    return written[at] in ("are", "were") and not is_pointed_at and first not in _SELVES
 
 
 def _slot(subject: str, attribute: str, value: str, *, frame: Frame) -> Slot:
@@ -283,7 +290,7 @@ def _subject(left: tuple[str, ...]) -> tuple[str | None, str, Frame]:
     """Subject, attribute and how they are put; no subject if it is nobody in particular."""
     left = _without_adverbs(left)
     small = [word.casefold() for word in left]
-    if not left or small[0] in _INDEFINITE or small[0] in _POSSESSIVES or _is_no_noun(small):
+    if not left or small[0] in _INDEFINITE or small[0] in _POSSESSIVES or _is_no_noun(left):
         return None, "", Frame.PLAIN
     subject, rest = _owner(left)
     if subject is not None and (rest or subject == USER):
@@ -296,10 +303,13 @@ def _subject(left: tuple[str, ...]) -> tuple[str | None, str, Frame]:
     return _key(left) or None, "", Frame.PLAIN
 
 
-def _is_no_noun(small: list[str]) -> bool:
-    """Whether the words before a verb cannot name anybody: they begin with a deed or end in the middle."""
-    begins = small[0].endswith(("ed", "ly")) or small[0] in _DEEDS
-    return begins or small[-1] in _JOINING
+def _is_no_noun(left: tuple[str, ...]) -> bool:
+    """Whether the words before a verb name nobody in particular: a deed, the middle of a sentence, a number of some."""
+    small = [word.casefold() for word in left]
+    is_deed = small[0] in _DEEDS or small[0].endswith(("ed", "ly"))
+    goes_on = len(left) > 1 and left[1].islower()
+    counts = len(small) > 1 and small[0] == "the" and (small[1] in _INDEFINITE or small[1].isdigit())
+    return small[-1] in _JOINING or counts or (is_deed and goes_on)
 
 
 _DEEDS = frozenset({"born", "grew", "made", "found", "given"})
@@ -347,9 +357,8 @@ def _relation(written: tuple[str, ...], at: int, *, owned: bool) -> _Relation:
         if _is_participle(verb) and place + 1 < len(written):
             found.stems.append(stem(verb))
             place = _skipped(written, place + 1)
-            found.frame = (
-                Frame.PASSIVE_PAST if is_copula and is_past and not verb.endswith("ing") else found.frame
-            )
+            if is_copula:
+                found.frame = _frame_of(verb, is_past=is_past)
         elif (
             not is_copula
             and written[at].removesuffix("n't") in ("do", "does", "did", "will", "would")
@@ -366,6 +375,12 @@ def _relation(written: tuple[str, ...], at: int, *, owned: bool) -> _Relation:
         found.until = place
         return found
     return _object(written, place, found=found, is_copula=is_copula and not found.stems)
+
+
+def _frame_of(participle: str, *, is_past: bool) -> Frame:
+    if participle.endswith("ing"):
+        return Frame.SCENE
+    return Frame.PASSIVE_PAST if is_past else Frame.PLAIN
 
 
 def _object(written: tuple[str, ...], place: int, *, found: _Relation, is_copula: bool) -> _Relation:
