@@ -16,7 +16,17 @@ from festinger.embedding.embedder import Embedder, Supplies, Vector
 from festinger.embedding.profiles import Profile, Purpose, bundled_profiles
 from festinger.embedding.registry import open_embedder
 from festinger.errors import FestingerError
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, NewId, Origin, SessionId, SpaceId, id_maker
+from festinger.ids import (
+    DEFAULT_AGENT,
+    MAIN_SPACE,
+    AgentId,
+    MemoryId,
+    NewId,
+    Origin,
+    SessionId,
+    SpaceId,
+    id_maker,
+)
 from festinger.judge.cascade import ModelFor, no_model
 from festinger.judge.cascade import Terms as JudgeTerms
 from festinger.judge.judgement import Current, Judgement, Relation
@@ -66,7 +76,9 @@ class NearEmbedder:
         return vector
 
 
-def says(relation: str, confidence: float = 0.9, *, current: str = "new", judge: str = "llm:test") -> Judgement:
+def says(
+    relation: str, confidence: float = 0.9, *, current: str = "new", judge: str = "llm:test"
+) -> Judgement:
     return Judgement(
         relation=Relation(relation),
         current=Current(current),
@@ -154,9 +166,7 @@ class Mind:
     async def _ask(self, _transaction: Transaction, job: str, **ids: Any) -> None:
         self.asked.append((job, ids))
 
-    def place(
-        self, session: str = "s1", agent: str = DEFAULT_AGENT, space: SpaceId = MAIN_SPACE
-    ) -> Place:
+    def place(self, session: str = "s1", agent: str = DEFAULT_AGENT, space: SpaceId = MAIN_SPACE) -> Place:
         return Place(space=space, agent=AgentId(agent), session=SessionId(session))
 
     async def learn(

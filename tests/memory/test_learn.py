@@ -6,8 +6,8 @@ from tests.memory.remembering import Mind, memories, says, texts
 from festinger.memory.decision import Action
 from festinger.store.pool import Store
 
-OLD = "The build takes long on the old machine"
-NEW = "Compiling needs much time with the former computer"
+OLD = "people there drink strong coffee"
+NEW = "folks in that place drink powerful coffee"
 
 
 async def test_what_nothing_resembles_is_stored(store: Store):

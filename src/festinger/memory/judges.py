@@ -5,8 +5,8 @@ from uuid import UUID
 from festinger.ids import SpaceId
 from festinger.judge.cascade import Cascade
 from festinger.judge.judgement import PERSON, Judgement
-from festinger.judge.pair import Pair
-from festinger.judge.records import answer
+from festinger.judge.pair import Pair, Record
+from festinger.judge.records import answer, judgements_of
 from festinger.store.pool import Transaction
 
 
@@ -25,3 +25,6 @@ class Judges(Cascade):
             reasoning=said.reasoning,
         )
         return kept
+
+    async def said_of(self, space: SpaceId, ref: UUID) -> list[Record]:
+        return await judgements_of(self.desk, space, ref)

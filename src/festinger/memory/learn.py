@@ -52,6 +52,7 @@ async def learn(desk: Desk, place: Place, given: Given) -> Learned:
 
 async def recognise(desk: Desk, place: Place, given: Given) -> Prepared | Learned:
     """The steps that need neither vector nor judge: what is left to be learnt, or what was learnt already."""
+    surfaced = await brought_to_mind(desk, place, given.origin)
     async with desk.store.transaction() as transaction:
         if (done := await earlier(desk, transaction, place, given)) is not None:
             return done
@@ -60,7 +61,7 @@ async def recognise(desk: Desk, place: Place, given: Given) -> Prepared | Learne
         if isinstance(said, Refusal):
             return await _refused(desk, transaction, place, given=given, refusal=said)
         said = replace(said, subject_key=await known_as(transaction, place.space, said.subject_key))
-        prepared = Prepared(place=place, said=said, ref=desk.new_memory_id())
+        prepared = Prepared(place=place, said=said, ref=desk.new_memory_id(), surfaced=surfaced)
         twin = await find_twin(desk, transaction, place.space, said)  # (4) equal words, (5) equal gist
         desk.step("twins")
         if twin is not None and not said.suspicions:
@@ -69,7 +70,7 @@ async def recognise(desk: Desk, place: Place, given: Given) -> Prepared | Learne
             refusal = Refusal(reason=FORGOTTEN)
             return await _refused(desk, transaction, place, given=given, refusal=refusal)
         desk.step("not forgotten")
-    return replace(prepared, surfaced=await brought_to_mind(desk, place, said))
+    return prepared
 
 
 async def candidates(desk: Desk, place: Place, said: Said, vectors: Embedded | None) -> Found:
@@ -135,12 +136,11 @@ async def _repeated(
     desk: Desk, transaction: Transaction, prepared: Prepared, twin: Twin
 ) -> Learned | Prepared:
     """A sighting of what was said before. If that has changed since, the statement goes the long way."""
-    surfaced = await brought_to_mind(desk, prepared.place, prepared.said)
-    if twin.memory.id in surfaced:
+    if twin.memory.id in prepared.surfaced:
         return told(Action.ECHOED, prepared, twin.memory, judgement=twin.judgement)
     present = (await lock(transaction, prepared.place.space, [twin.memory.id]))[twin.memory.id]
     if not present.is_live or present.fold != twin.memory.fold:
-        return replace(prepared, surfaced=surfaced)
+        return prepared
 
     async def deed() -> Learned:
         learned = await say_again(desk, transaction, prepared, present, judgement=twin.judgement)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from festinger.ids import SpaceId
 from festinger.judge.judgement import Judgement
-from festinger.judge.pair import Opinion, Pair, Waiting
+from festinger.judge.pair import Opinion, Pair, Record, Waiting
 from festinger.store.pool import Transaction
 
 
@@ -42,4 +42,8 @@ class Panel(Protocol):
 
     async def overrule(self, transaction: Transaction, space: SpaceId, pair: Pair, said: Judgement) -> UUID:
         """Keep what a person decided of a pair, over all that was said of it before."""
+        ...
+
+    async def said_of(self, space: SpaceId, ref: UUID) -> list[Record]:
+        """What was said of a memory, the newest first; not within a transaction."""
         ...

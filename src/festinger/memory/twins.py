@@ -7,7 +7,7 @@ no vector and no judge. A model or a tool that repeats what was just brought to 
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from festinger.ids import MemoryId, SpaceId
+from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.judge.judgement import Judgement, Relation
 from festinger.judge.pair import Pair
 from festinger.judge.statement import NOTHING_KNOWN
@@ -68,8 +68,8 @@ def _judged(desk: Desk, said: Said, memory: Memory) -> Judgement:
     return desk.panel.by_rules(pair)
 
 
-async def brought_to_mind(desk: Desk, place: Place, said: Said) -> Collection[MemoryId]:
-    """What this speaker may be repeating after us."""
-    if said.origin not in REPEATERS or not place.session:
+async def brought_to_mind(desk: Desk, place: Place, origin: Origin) -> Collection[MemoryId]:
+    """What this speaker may be repeating after us. Not within a transaction."""
+    if origin not in REPEATERS or not place.session:
         return ()
     return await desk.surfaced(place, desk.terms(place.space).memory.echo_turns)

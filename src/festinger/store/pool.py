@@ -94,6 +94,13 @@ class Transaction:
                 await cursor.executemany(query.sql, rows)
                 return cursor.rowcount
 
+    @asynccontextmanager
+    async def savepoint(self) -> AsyncIterator[None]:
+        """A part of it that can fail by itself: an error within takes back only what was done since."""
+        with translated():
+            async with self.connection.transaction():
+                yield
+
     async def _execute(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
         with translated(), STORE_SECONDS.labels(query.room).time():
             with in_time(self.connection, self._deadline):

@@ -7,7 +7,7 @@ people at the doors.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -15,13 +15,12 @@ from uuid import UUID
 
 from festinger.errors import AlreadyDecided, BadDecision, Refused, Stale, UndoBlocked
 from festinger.ids import Origin, SpaceId
-from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.tokens import tokens
 from festinger.world.collision import Collision
 from festinger.world.conflicts import DISMISSED, PENDING, RESOLVED, Conflict, close, find_conflict, rebase
 from festinger.world.corroboration import corroborated
-from festinger.world.desk import Desk
+from festinger.world.desk import Desk, SettleMemory
 from festinger.world.edge import Source, UrdEdge, edge_from_json
 from festinger.world.state import make_novel, name_alike
 from festinger.world.undoing import Places, put_back
@@ -70,12 +69,10 @@ class Verdict:
     model: str | None = None
     prompt_hash: str | None = None
     run: UUID | None = None
+    texts: tuple[str, ...] = ()
+    """What two memories mean, said anew, where they are split."""
     against: int | None = None
     """The parent that stood when it was judged; if another one stands by now, the verdict is stale."""
-
-
-SettleMemory = Callable[[Transaction, Conflict, Verdict], Awaitable[dict[str, Any]]]
-"""Carries out a verdict on two memories within the transaction; what is kept of it."""
 
 
 async def decide(
@@ -90,7 +87,7 @@ async def decide(
             await _undo_in(change, item)
             item = await find_conflict(change.transaction, space, conflict)
         if item.about == "memory":
-            await _settle_memories(change, item, verdict, settle=settle_memory)
+            await _settle_memories(change, item, verdict, settle=settle_memory or desk.settle_memory)
         else:
             await _decide_in(change, item, verdict)
         return await find_conflict(change.transaction, space, conflict)
@@ -306,6 +303,12 @@ async def _settle_memories(
 
 async def _undo_in(change: Writing, item: Conflict) -> None:
     resolution = dict(item.resolution or {})
+    if item.about == "memory":
+        if change.desk.unsettle_memory is None:
+            raise Refused("Nobody here can take back what was decided about memories.")
+        await change.desk.unsettle_memory(change.transaction, item, change.by)
+        await reopen(change, item, resolution)
+        return
     await _check_untouched(change, resolution.get("after", []))
     await _check_not_waiting_again(change, item)
     await put_back(change, resolution, conflict=item.id)

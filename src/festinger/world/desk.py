@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from festinger.clock import Clock
 from festinger.events.outbox import Outbox
@@ -23,6 +23,13 @@ class AskToWrite(Protocol):
         at: datetime | None = None,
     ) -> object: ...
 
+
+SettleMemory = Callable[[Transaction, Any, Any], Awaitable[dict[str, Any]]]
+"""Carries out a verdict on two memories within the transaction; what is kept of it. Given the conflict and the
+verdict; what memories are is known above this room."""
+
+UnsettleMemory = Callable[[Transaction, Any, str], Awaitable[None]]
+"""Takes back, in somebody's name, what a verdict on the two memories of a conflict did."""
 
 AskToLearn = Callable[[Transaction, SpaceId, str], Awaitable[object]]
 Follow = Callable[[SpaceId], Awaitable[None]]
@@ -58,3 +65,5 @@ class Desk:
     """Has what a message asserted written, as durable work within the transaction."""
     follow: Follow = follow_nothing
     """Brings this process up to date with what was just committed."""
+    settle_memory: SettleMemory | None = None
+    unsettle_memory: UnsettleMemory | None = None

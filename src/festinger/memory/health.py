@@ -1,0 +1,47 @@
+"""How is the memory, and what should be done?"""
+
+from festinger.ids import SpaceId
+from festinger.memory.desk import Desk
+from festinger.seeing.checks import Check, ok, warn
+from festinger.seeing.metrics import (
+    MEMORY_HELD,
+    MEMORY_PENDING,
+    MEMORY_QUARANTINED,
+    MEMORY_VECTORS_MISSING,
+)
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.memory")
+
+MOST_COUNTED = 10_000
+
+
+async def measure(desk: Desk, spaces: list[SpaceId]) -> None:
+    """Move the gauges to what waits now."""
+    counts = [await desk.store.one(Q["waiting_counts"], space=space) for space in spaces]
+    MEMORY_PENDING.set(sum(row["pending"] for row in counts))
+    MEMORY_HELD.set(sum(row["held"] for row in counts))
+    MEMORY_QUARANTINED.set(sum(row["quarantined"] for row in counts))
+    MEMORY_VECTORS_MISSING.set(sum([await missing_vectors(desk, space) for space in spaces]))
+
+
+async def missing_vectors(desk: Desk, space: SpaceId) -> int:
+    """How many memories of a space cannot be found by meaning."""
+    embedder = desk.embedder()
+    if embedder is None or not embedder.dimensions:
+        return 0
+    row = await desk.store.one(Q["count_unembedded"], space=space, model=embedder.name, limit=MOST_COUNTED)
+    return int(row["missing"])
+
+
+async def check_memory(desk: Desk, spaces: list[SpaceId]) -> Check:
+    """Whether memories wait for a vector."""
+    missing = sum([await missing_vectors(desk, space) for space in spaces])
+    if missing:
+        return warn(
+            "memory.vectors",
+            f"{missing:,} memories have no vector of the present embedder; they are found by words.",
+            "A job makes them by itself while a worker runs.",
+            missing=missing,
+        )
+    return ok("memory.vectors", "Every memory can be found by meaning.")
