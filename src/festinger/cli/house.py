@@ -80,11 +80,12 @@ def built(plan: Plan) -> House:
 
     keeper = Keeper(plan.settings, opened, more_checks=more_checks, closing=plan.closing)
     mind, beside = WorldMind(lambda: keeper.app), Background()
+    modelfiles = Modelfiles(plan.upstream, beside=beside)
     noting = Noting(
         InTime(mind, beside=beside),
         new_id=plan.tools.new_id,
         restate=restating(lambda: keeper.app),
-        modelfile=Modelfiles(plan.upstream, beside=beside).find,
+        modelfile=modelfiles.find,
     )
     writer = Writer(
         lambda: keeper.app,
@@ -101,6 +102,7 @@ def built(plan: Plan) -> House:
         new_id=plan.tools.new_id,
         settings=plan.settings.now.proxy,
         recount=chronicle.happened,
+        modelfile=modelfiles.find,
         chronicle=chronicle,
         noting=noting,
     )

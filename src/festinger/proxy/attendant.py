@@ -21,6 +21,7 @@ from festinger.proxy.in_time import InTime
 from festinger.proxy.injection.removal import without_blocks
 from festinger.proxy.loops.message import Message, Role
 from festinger.proxy.mind import Mind
+from festinger.proxy.modelfiles import FindModelfile, none_known
 from festinger.proxy.noting import Noting
 from festinger.proxy.recounting import Recount, untold
 from festinger.proxy.remembering import joined
@@ -48,12 +49,15 @@ class Attendant:
         settings: ProxySettings,
         noting: Noting | None = None,
         recount: Recount = untold,
+        modelfile: FindModelfile = none_known,
         chronicle: Chronicle | None = None,
     ) -> None:
         self._clock = clock
         self._recount = recount
         self._chronicle = chronicle or NoChronicle()
-        self.guard = LoopGuard(clock=clock, new_id=new_id, settings=settings, recount=recount)
+        self.guard = LoopGuard(
+            clock=clock, new_id=new_id, settings=settings, recount=recount, modelfile=modelfile
+        )
         self._noting = noting or Noting(InTime(mind), new_id=new_id)
         self._sessions = Sessions(most=settings.sessions_max, idle=timedelta(seconds=settings.session_idle))
         self._understanding = Understanding(self._sessions, clock=clock, new_id=new_id)

@@ -20,6 +20,7 @@ from festinger.proxy.loops.keeping import Kept, LoopKey, Loops
 from festinger.proxy.loops.remembered import Arrival
 from festinger.proxy.loops.steps import Item, Step
 from festinger.proxy.loops.turns import Repeat
+from festinger.proxy.modelfiles import FindModelfile, none_known
 from festinger.proxy.overhearing import PART
 from festinger.proxy.recounting import Recount, untold
 from festinger.proxy.sighting import Post, Sighting, Stubborn
@@ -35,13 +36,26 @@ class LoopGuard:
     """Watches the sessions of one door."""
 
     def __init__(
-        self, *, clock: Clock, new_id: NewId, settings: ProxySettings, recount: Recount = untold
+        self,
+        *,
+        clock: Clock,
+        new_id: NewId,
+        settings: ProxySettings,
+        recount: Recount = untold,
+        modelfile: FindModelfile = none_known,
     ) -> None:
         idle = timedelta(seconds=settings.session_idle)
         self._loops = Loops(most=settings.sessions_max, idle=idle)
         self._clock = clock
         self._recount = recount
-        self._post = Post(loops=self._loops, clock=clock, new_id=new_id, recount=recount, stubborn=Stubborn())
+        self._post = Post(
+            loops=self._loops,
+            clock=clock,
+            new_id=new_id,
+            recount=recount,
+            modelfile=modelfile,
+            stubborn=Stubborn(),
+        )
 
     def look(
         self, understood: Understood, headers: RawHeaders, *, settings: ProxySettings

@@ -5,6 +5,7 @@ upstream beside the requests, once for each digest that a name stands for; until
 known, and nobody waits for it. A server that does not tell is asked again after a while.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ AGAIN_SECONDS = 60.0
 MODELS = 256
 ANSWER_BYTES = 8 * 2**20
 OK = 200
+
+_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 
 FindModelfile = Callable[[str, Protocol, ProxySettings], Modelfile | None]
 """What the model of this name brings along; none while that is not known."""
@@ -117,15 +120,20 @@ def modelfile_in(shown: Any) -> Modelfile | None:
     """What a model brings along, from what the upstream shows of it; none if that is not understood."""
     if not isinstance(shown, dict) or not isinstance(system := shown.get("system", ""), str):
         return None
+    parameters = shown.get("parameters")
+    context = _parameter(parameters, "num_ctx")
     return Modelfile(
-        system=system, has_messages=bool(shown.get("messages")), context=_context(shown.get("parameters"))
+        system=system,
+        has_messages=bool(shown.get("messages")),
+        context=int(context) if context else None,
+        temperature=_parameter(parameters, "temperature"),
     )
 
 
-def _context(parameters: Any) -> int | None:
-    """The context that the model's file asks for."""
+def _parameter(parameters: Any, name: str) -> float | None:
+    """A number that the model's file gives, if it gives one."""
     for line in parameters.splitlines() if isinstance(parameters, str) else ():
         match line.split():
-            case ["num_ctx", number] if number.isdecimal() and int(number) > 0:
-                return int(number)
+            case [given, number] if given == name and _NUMBER.fullmatch(number):
+                return float(number)
     return None

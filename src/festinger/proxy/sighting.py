@@ -29,6 +29,7 @@ from festinger.proxy.loops.spoken import spoken_call
 from festinger.proxy.loops.steps import steps_of
 from festinger.proxy.loops.turns import Repeat
 from festinger.proxy.mitigation.mitigating import Case, Mitigated, mitigated
+from festinger.proxy.modelfiles import FindModelfile
 from festinger.proxy.overhearing import PART, Overhearing
 from festinger.proxy.recounting import Recount
 from festinger.proxy.replies.answering import JSON, own_answer
@@ -80,6 +81,7 @@ class Post:
     clock: Clock
     new_id: NewId
     recount: Recount
+    modelfile: FindModelfile
     stubborn: Stubborn
 
 
@@ -177,10 +179,16 @@ class Sighting:
             items=own,
             cut=frozenset(loop.cuts),
             limited=loop.limited,
+            temperature=self._temperature(request) if self._judged.repeat else None,
             boosts=request not in self._post.stubborn,
             speaks=why_never(request) not in UNWRITTEN,
         )
         return mitigated(request, case, settings)
+
+    def _temperature(self, request: Request) -> float | None:
+        """What the model's own file says, asked for from the first level on: it must be known at the second."""
+        found = self._post.modelfile(request.model, request.kind.protocol, self._settings)
+        return found.temperature if found else None
 
     def _as_it_goes(self, body: bytes) -> Request | None:
         """The request that this body holds: notes have moved its places."""

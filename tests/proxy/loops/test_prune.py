@@ -3,10 +3,11 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.proxy.loops.histories import did, framework, items, person, said, spoke, task, verdict
+from tests.proxy.loops.histories import SETTINGS, did, framework, items, person, said, spoke, task, verdict
 
 from festinger.proxy.loops.message import Call, Message, Role
-from festinger.proxy.loops.prune import Pruning, pruning
+from festinger.proxy.loops.prune import Pruning, pruned_at, pruning
+from festinger.settings.tree import LoopSettings
 
 LOOK = did("look", {"at": 1}, "nothing")
 A, B = did("a", {}, "1"), did("b", {}, "2")
@@ -119,3 +120,40 @@ def test_where_nothing_is_to_go_nothing_changes(keep: int):
     plan, _ = pruned(task(*[LOOK] * 3), keep=keep)
 
     assert plan is None
+
+
+def test_what_came_after_the_first_pruning_only_grows_at_its_end():
+    shown = []
+    for count in (5, 6, 7):
+        history = task(*[LOOK] * count)
+        repeat = verdict(history)
+        assert repeat is not None
+        plan = pruning(history, items(history), repeat, keep=2, until=pruned_at(repeat, SETTINGS))
+        assert plan is not None
+        shown.append(([message for at, message in enumerate(history) if at not in plan.left_out], plan.line))
+
+    assert [len(left) for left, _ in shown] == [6, 8, 10]
+    assert len({line for _, line in shown}) == 1
+
+
+def test_a_cycle_is_cut_from_where_it_began_whatever_its_latest_step():
+    whole = task(*[A, B] * 6)
+    shown = []
+    for end in (22, 24):
+        history = whole[:end]
+        repeat = verdict(history)
+        assert repeat is not None
+        plan = pruning(history, items(history), repeat, keep=2, until=pruned_at(repeat, SETTINGS))
+        assert plan is not None
+        shown.append((plan.left_out, plan.after))
+
+    assert shown[0] == shown[1]
+
+
+def test_waiting_tools_are_pruned_five_times_later():
+    history = task(*[did("wait_for", {}, "not yet")] * 25)
+    repeat = verdict(history)
+
+    assert repeat is not None
+    assert pruned_at(repeat, SETTINGS) == 25
+    assert pruned_at(repeat, LoopSettings(ladder=("prune",))) == 15

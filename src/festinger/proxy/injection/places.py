@@ -30,6 +30,7 @@ class Modelfile:
     has_messages: bool = False
     context: int | None = None
     """Tokens that it asks for, if it does."""
+    temperature: float | None = None
 
 
 PART_TYPES = {Kind.RESPONSES: "input_text"}

@@ -17,7 +17,7 @@ from festinger.proxy.loops.notice import notice
 from festinger.proxy.loops.prune import pruned_at, pruning
 from festinger.proxy.loops.steps import Item
 from festinger.proxy.loops.turns import Repeat
-from festinger.proxy.mitigation.patching import Patch, TextEdit, patched
+from festinger.proxy.mitigation.patching import Patch, TakeOut, TextEdit, patched
 from festinger.proxy.mitigation.sampling import boost_of, limit_of, put
 from festinger.proxy.mitigation.shortening import shortened
 from festinger.proxy.mitigation.tail import at_end, last_told, strings_of
@@ -36,14 +36,12 @@ class Case:
     """Replies of the session that were cut, by the digests of their words."""
     limited: bool = False
     """Whether the reply before this one was cut."""
+    temperature: float | None = None
+    """The model's own, if it is known."""
     boosts: bool = True
     """False where the upstream has refused other sampling for this model."""
     speaks: bool = True
     """False where no word may be added or taken: the client writes the prompt itself."""
-
-    @property
-    def is_idle(self) -> bool:
-        return self.repeat is None and not self.cut and not self.limited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +83,7 @@ def _nudge(request: Request, case: Case) -> list[Patch]:
 def _boost(request: Request, case: Case, settings: LoopSettings) -> dict[str, float]:
     if case.repeat is None or not case.boosts:
         return {}
-    return boost_of(request, level=case.repeat.level, settings=settings)
+    return boost_of(request, level=case.repeat.level, settings=settings, of_model=case.temperature)
 
 
 def _prune(request: Request, case: Case, settings: LoopSettings) -> list[Patch]:
@@ -121,7 +119,9 @@ def _beside(folded: Sequence[TextEdit], pruned: Sequence[Patch]) -> Iterator[Tex
 
 
 def _holds(patch: Patch, edit: TextEdit) -> bool:
-    if isinstance(patch, TextEdit):
-        return patch.path == edit.path and patch.at <= edit.at < (patch.until or patch.at)
-    indexes: tuple[int, ...] = getattr(patch, "indexes", ())
-    return edit.path[:1] == patch.path and len(edit.path) > 1 and edit.path[1] in indexes
+    match patch:
+        case TextEdit():
+            return patch.path == edit.path and patch.at <= edit.at < (patch.until or patch.at)
+        case TakeOut():
+            return edit.path[: len(patch.path)] == patch.path and edit.path[len(patch.path)] in patch.indexes
+    return False
