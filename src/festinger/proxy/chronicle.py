@@ -10,7 +10,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from festinger.app.wiring import App
 from festinger.clock import Clock
 from festinger.errors import Unavailable
 from festinger.events.event import Happening
-from festinger.ids import SessionId, SpaceId
+from festinger.ids import SessionId, SpaceId, TraceId
 from festinger.proxy.capture import captured, session_name, writable
 from festinger.proxy.drafting import Moved, Noted
 from festinger.proxy.ending import Ended
@@ -35,7 +35,7 @@ from festinger.proxy.replies.heard import Heard
 from festinger.proxy.sessions.keeping import ALIKE
 from festinger.proxy.sessions.recognising import How
 from festinger.proxy.sessions.session import Caller, Session
-from festinger.proxy.telling import MemoryTold
+from festinger.proxy.telling import MemoryResult, MemoryTold
 from festinger.proxy.understanding import Understood
 from festinger.proxy.writer import Writer
 from festinger.seeing.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
@@ -49,6 +49,8 @@ SEEN = 10_000
 """Sessions and exchanges of which is known how far they were kept."""
 OPEN = 10_000
 """Requests under way whose details are kept for the log."""
+DEGRADED_RESULTS = (MemoryResult.LATE, MemoryResult.FAILED, MemoryResult.NOT_READY)
+TOLD_AGAIN = timedelta(minutes=1)
 
 
 class Chronicle(Protocol):
@@ -120,6 +122,7 @@ class StoredChronicle:
         self._done: OrderedDict[UUID, None] = OrderedDict()
         self._open: OrderedDict[str, _Open] = OrderedDict()
         self._shared: OrderedDict[tuple[Caller, SessionId], None] = OrderedDict()
+        self._told_at: OrderedDict[tuple[str, str], datetime] = OrderedDict()
 
     async def recall(self, understood: Understood, *, settings: ProxySettings) -> Sequence[Session]:
         app, session = self._app(), understood.session
@@ -208,6 +211,25 @@ class StoredChronicle:
             details=found.details | ({"loop": request.loop} if request.loop else {}),
         )
         self._writer.put(Logged(space=visit.space, request=line))
+        self._tell_of_degraded(request)
+
+    def _tell_of_degraded(self, request: Passed) -> None:
+        """Say that memory was not there for a request; once a minute for each way of not being there."""
+        if request.memory not in DEGRADED_RESULTS:
+            return
+        now, key = self._clock(), (request.memory, request.reason)
+        if key in self._told_at and now - self._told_at[key] < TOLD_AGAIN:
+            return
+        _bounded(self._told_at, key, now, most=SEEN)
+        payload = {"result": request.memory, "reason": request.reason, "ms": round(1000 * request.before, 3)}
+        told = Happening(
+            name="memory_degraded",
+            subject="memory",
+            payload=payload,
+            agent=request.visit.agent,
+            trace=TraceId(request.visit.request_id),
+        )
+        self.happened(request.visit.space, [told])
 
     def _take_unanswered(self, found: _Open) -> None:
         """The client left before there was an answer: what it said was said all the same."""

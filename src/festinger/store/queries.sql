@@ -468,6 +468,12 @@ create index concurrently {index} on {table}
 using hnsw ((vector::halfvec({dims})) halfvec_cosine_ops) with (m = 16, ef_construction = 128)
 where model = {model};
 
+-- name: create_purpose_index
+-- The same for a table that keeps vectors of several purposes: those of the one that is searched.
+create index concurrently {index} on {table}
+using hnsw ((embedding::halfvec({dims})) halfvec_cosine_ops) with (m = 16, ef_construction = 128)
+where model = {model} and purpose = {purpose};
+
 -- name: drop_vector_index
 -- Takes an index away beside running reads.
 drop index concurrently if exists {index};
@@ -663,10 +669,9 @@ where gone.space_id = old.space_id and gone.caller = old.caller and gone.session
 insert into request_log (space_id, id, at, agent_id, session_id, route, model, status, memory, reason, ended,
                          before_ms, after_ms, details)
 select %(space)s, each.*
-from unnest(%(ids)s::text[], %(times)s::timestamptz[], %(agents)s::text[], %(sessions)s::text[],
-            %(routes)s::text[], %(models)s::text[], %(statuses)s::integer[], %(memories)s::text[],
-            %(reasons)s::text[], %(ends)s::text[], %(before)s::float8[], %(after)s::float8[],
-            %(details)s::jsonb[]) as each
+from jsonb_to_recordset(%(rows)s::jsonb) as each (
+    id text, at timestamptz, agent text, session text, route text, model text, status integer, memory text,
+    reason text, ended text, before_ms float8, after_ms float8, details jsonb)
 on conflict (space_id, id) do update
 set at = excluded.at, agent_id = excluded.agent_id, session_id = excluded.session_id, route = excluded.route,
     model = excluded.model, status = excluded.status, memory = excluded.memory, reason = excluded.reason,

@@ -6,7 +6,7 @@ word of a request unless somebody has set so.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -39,25 +39,10 @@ class LoggedRequest:
 
 
 async def log_requests(transaction: Transaction, space: SpaceId, requests: Sequence[LoggedRequest]) -> None:
-    latest = {each.id: each for each in requests}
-    rows = [latest[key] for key in sorted(latest)]
-    await transaction.run(
-        Q["log_requests"],
-        space=space,
-        ids=[each.id for each in rows],
-        times=[each.at for each in rows],
-        agents=[each.agent for each in rows],
-        sessions=[each.session for each in rows],
-        routes=[each.route for each in rows],
-        models=[each.model for each in rows],
-        statuses=[each.status for each in rows],
-        memories=[each.memory for each in rows],
-        reasons=[each.reason for each in rows],
-        ends=[each.ended for each in rows],
-        before=[each.before_ms for each in rows],
-        after=[each.after_ms for each in rows],
-        details=[json.dumps(each.details) for each in rows],
-    )
+    latest = {each.id: asdict(each) for each in requests}
+    # In one order everywhere, or two processes would wait for each other's rows.
+    rows = json.dumps([latest[key] for key in sorted(latest)], default=str)
+    await transaction.run(Q["log_requests"], space=space, rows=rows)
 
 
 async def find_request(store: Store, space: SpaceId, request: str) -> LoggedRequest:
