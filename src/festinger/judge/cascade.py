@@ -68,8 +68,8 @@ class Cascade:
         self._model_for = model_for
 
     def by_rules(self, pair: Pair) -> Judgement:
-        """What rules say: at once, and nothing is kept."""
-        return rules.judge(pair.old, pair.new, pair.features)
+        """What rules say where they are sure, else `unsure`: at once, and nothing is kept."""
+        return sure_by_rules(pair)
 
     async def at_once(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
         """What people said before, rules and the small model say; not within a transaction."""
@@ -123,7 +123,7 @@ class Cascade:
         return self._small.name if self._small else rules.NAME
 
     async def _quick(self, space: SpaceId, pair: Pair) -> Judgement:
-        said = self.by_rules(pair)
+        said = rules.judge(pair.old, pair.new, pair.features)
         if is_enough(said, accept=self._terms(space).accept) or self._small is None:
             return settled(said, accept=self._terms(space).accept)
         try:
@@ -161,6 +161,11 @@ class _Allowance:
     def take(self) -> bool:
         self.left -= 1
         return self.left >= 0
+
+
+def sure_by_rules(pair: Pair, *, accept: float = ACCEPT) -> Judgement:
+    """What stands where nobody but the rules is asked."""
+    return settled(rules.judge(pair.old, pair.new, pair.features), accept=accept)
 
 
 def is_enough(said: Judgement, *, accept: float) -> bool:

@@ -2,14 +2,14 @@
 
 `opposed` knows pairs such as `up` and `down` from a list, from prefixes (`happy`, `unhappy`) and, where Debian's
 WordNet is installed, from its antonyms; `exclusive` knows kinds of which a thing is only one at a time, such as
-colours. Which words are to be compared is left to `difference`.
+colours; `alike` knows words that may mean the same. Which words are to be compared is left to `difference`.
 """
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
 from festinger.judge.stems import stem
-from festinger.judge.wordlists import kinds, oppositions
+from festinger.judge.wordlists import kinds, lines, oppositions
 from festinger.judge.wordnet import antonyms
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
@@ -66,6 +66,21 @@ def _kinds() -> Mapping[str, frozenset[str]]:
     for word, of in kinds("exclusive").items():
         found[_key(word)] = found.get(_key(word), _NO_KIND) | of
     return found
+
+
+@cache
+def _groups() -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for line in lines("alike"):
+        group = {stem(word) for word in line.split()}
+        for word in group:
+            found.setdefault(word, set()).update(group)
+    return {word: frozenset(group) for word, group in found.items()}
+
+
+def alike(word: str) -> frozenset[str]:
+    """The stems that may stand for the same as this stem; whether they do here is not said."""
+    return _groups().get(word, _NO_KIND)
 
 
 _SPELLINGS = {

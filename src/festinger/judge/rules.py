@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from festinger.ids import Origin
 from festinger.judge.guards import Compared, compare, shared_slot
 from festinger.judge.judgement import Current, Guard, Judgement, Relation, unsure
-from festinger.judge.opposites import exclusive, opposed
+from festinger.judge.lifefacts import USER
+from festinger.judge.opposites import alike, exclusive, opposed
 from festinger.judge.reading import Reading, is_negation, is_verb, read
 from festinger.judge.statement import NOTHING_KNOWN, Features, Holding, Slot, Statement, later
 from festinger.judge.stems import stem
@@ -63,6 +64,10 @@ class Pair:
 Rule = Callable[[Pair], Judgement | None]
 
 
+LEAST_SHARED = 2
+"""Words that a denial and what it denies have in common."""
+
+
 def judge(old: Statement, new: Statement, features: Features = NOTHING_KNOWN) -> Judgement:
     """How `new` stands to `old`, as far as rules can tell."""
     one, other = read(old.text, said_at=old.said_at), read(new.text, said_at=new.said_at)
@@ -96,12 +101,15 @@ def _same_slot(pair: Pair) -> Judgement | None:
     if pair.compared.old.past != pair.compared.new.past:
         return pair.verdict(Relation.UNRELATED, LIKELY, "One speaks of what was, the other of what is.")
     if any(denied):
-        return pair.verdict(Relation.UNRELATED, LIKELY, "One says what is not so, and of another value.")
+        said = pair.verdict(Relation.UNRELATED, LIKELY, "One says what is not so, and of another value.")
+        return None if _held(one, other) is Holding.UNKNOWN else said
     return _other_value(pair, one, other)
 
 
 def _denied(reading: Reading, slot: Slot) -> bool:
     """Whether the statement denies its value; a negation within the value is part of it."""
+    if slot.value in ("yes", "no"):
+        return False
     within = sum(is_negation(word) for word in slot.value.split())
     return (reading.negations - within) % 2 == 1
 
@@ -193,12 +201,13 @@ def _dated(pair: Pair) -> Judgement | None:
 def _negated(pair: Pair) -> Judgement | None:
     """One says that something is so, the other that it is not; how much of the rest agrees says how sure it is."""
     guards = set(pair.compared.guards)
-    if Guard.NEGATION not in guards or _clash(pair.compared):
+    if Guard.NEGATION not in guards or _clash(pair.compared) or _of_user_and_other(pair.compared):
         return None
     agreement = _agreement(pair)
-    if agreement < PERHAPS:
-        return None
     why, found = pair.compared.why(Guard.NEGATION), pair.compared.difference
+    shared = pair.compared.old.stemmed & pair.compared.new.stemmed
+    if agreement < PERHAPS or (len(shared) < LEAST_SHARED and (found.only_old or found.only_new)):
+        return None
     is_only = not (found.only_old or found.only_new) and guards <= {
         Guard.NEGATION,
         Guard.ORDER,
@@ -210,6 +219,12 @@ def _negated(pair: Pair) -> Judgement | None:
             Relation.UPDATE, 0.9, f"{why} The later one announces a change.", current=Current.NEW
         )
     return pair.verdict(Relation.CONTRADICTS, confidence, why)
+
+
+def _of_user_and_other(compared: Compared) -> bool:
+    """Whether one speaks of who is speaking, and the other of somebody else."""
+    subjects = {slots[0].subject for slots in (compared.old.slots, compared.new.slots) if slots}
+    return len(subjects) > 1 and USER in subjects
 
 
 def _clash(compared: Compared) -> bool:
@@ -226,10 +241,10 @@ def _clash(compared: Compared) -> bool:
 def _agreement(pair: Pair) -> float:
     """How much of what is denied stands on the other side too: the mean of what words and vectors say."""
     old, new = pair.compared.old, pair.compared.new
-    shared = len(old.stemmed & new.stemmed)
-    denied = old if old.negated else new
-    of_denied = shared / max(1, len(denied.stemmed))
-    of_shorter = shared / max(1, min(len(old.stemmed), len(new.stemmed)))
+    denied, said = (old.stemmed, new.stemmed) if old.negated else (new.stemmed, old.stemmed)
+    shared = sum(word in said or not alike(word).isdisjoint(said) for word in denied)
+    of_denied = shared / max(1, len(denied))
+    of_shorter = min(1.0, shared / max(1, min(len(denied), len(said))))
     similarity = pair.features.similarity
     signs = [of_denied, of_shorter, *([similarity] if similarity is not None else [])]
     return sum(signs) / len(signs)
@@ -238,9 +253,14 @@ def _agreement(pair: Pair) -> float:
 def _opposed(pair: Pair) -> Judgement | None:
     """All is the same but for one phrase, and that is swapped with its opposite or another of its kind."""
     swap = pair.compared.swap
-    if swap is None or _of_another(pair.compared):
+    if swap is None:
         return None
-    return pair.verdict(Relation.CONTRADICTS, EVIDENT, f"{swap[0].upper()}{swap[1:]}.")
+    why = f"{swap[0].upper()}{swap[1:]}."
+    if _of_another(pair.compared):
+        return pair.verdict(
+            Relation.CONTRADICTS, 0.6, f"{why} They may speak of two different things, though."
+        )
+    return pair.verdict(Relation.CONTRADICTS, EVIDENT, why)
 
 
 def _of_another(compared: Compared) -> bool:
@@ -265,9 +285,9 @@ def _counted(pair: Pair) -> Judgement | None:
     ):
         return None
     one, other = pair.compared.old.amounts, pair.compared.new.amounts
-    counts = one.counts ^ other.counts
+    is_other = one.counts - other.counts and other.counts - one.counts
     ordinals = {size for dimension, size in (*one.numbers, *other.numbers) if dimension == "ordinal"}
-    if not counts and len(ordinals) < 2:
+    if not is_other and len(ordinals) < 2:
         return None
     return pair.verdict(Relation.CONTRADICTS, LIKELY, pair.compared.why(Guard.NUMBER))
 
@@ -300,10 +320,10 @@ def _swapped(pair: Pair) -> bool:
 RULES: tuple[Rule, ...] = (
     _same_words,
     _same_slot,
+    _negated,
     _other_slot,
     _dated,
     _opposed,
-    _negated,
     _counted,
     _refined,
     _near,

@@ -10,18 +10,16 @@ import re
 from dataclasses import dataclass, field
 
 from festinger.judge.holdings import Frame, holding
+from festinger.judge.lifefacts import USER, life_facts
 from festinger.judge.statement import Slot
 from festinger.judge.stems import stem
 from festinger.judge.wordlists import words
 from festinger.text.words import FUNCTION_WORDS
 from festinger.text.words import words as text_words
 
-USER = "user"
-"""The one who speaks, however named: `I`, `my`, `the user`."""
-
 LONGEST_SUBJECT = 14
 LONGEST_VALUE = 60
-LONGEST_ENDING = 4
+LEAST_PARTICIPLE = 4
 """Words; a frame that is filled with more was none."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -158,10 +156,11 @@ def slots(sentence: Sentence) -> tuple[Slot, ...]:
     text = sentence.text.strip()
     if answered := _ANSWERED.match(text):
         return _answer(answered)
-    if not _SENTENCE_BREAK.search(text):
-        found = _label(text) or _clause(sentence)
-        return (found,) if found else ()
-    return ()
+    in_passing = life_facts(text)
+    if _SENTENCE_BREAK.search(text):
+        return in_passing
+    found = _label(text) or _clause(sentence)
+    return tuple(dict.fromkeys([*([found] if found else []), *in_passing]))
 
 
 def _answer(answered: re.Match[str]) -> tuple[Slot, ...]:
@@ -420,11 +419,10 @@ def _is_apposed(written: tuple[str, ...], place: int) -> bool:
 
 
 def _is_participle(word: str) -> bool:
-    listed = text_words("participles")
-    return (
-        word in listed
-        or (word.endswith(("ed", "ing")) and len(word) > 4)
-        or word in ("married", "born", "called")
+    if not word.islower():
+        return False
+    return word in text_words("participles") or (
+        word.endswith(("ed", "ing")) and len(word) > LEAST_PARTICIPLE
     )
 
 
