@@ -8,7 +8,7 @@ from pathlib import Path
 
 from festinger.app.wiring import App
 from festinger.clock import Clock, system_stopwatch
-from festinger.proxy.chronicle import StoredChronicle
+from festinger.proxy.recording import StoredChronicle
 from festinger.proxy.spool import Spool
 from festinger.proxy.writer import Writer
 from festinger.settings.tree import ProxySettings

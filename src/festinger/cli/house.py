@@ -19,13 +19,14 @@ from festinger.cli.porch import Plan
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.proxy.attendant import Attendant
-from festinger.proxy.chronicle import Chronicle, StoredChronicle
+from festinger.proxy.chronicle import Chronicle
 from festinger.proxy.door import ASGIApp
 from festinger.proxy.health import check_capture, check_served, check_upstreams
 from festinger.proxy.in_time import InTime
 from festinger.proxy.mind import WorldMind
 from festinger.proxy.modelfiles import Modelfiles
 from festinger.proxy.noting import Noting
+from festinger.proxy.recording import StoredChronicle
 from festinger.proxy.restating import restating
 from festinger.proxy.spool import Spool
 from festinger.proxy.writer import Writer

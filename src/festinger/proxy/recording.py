@@ -1,0 +1,160 @@
+"""How are traces of what passes through left in the store, and sessions read back from it?
+
+Everything goes through the writer, at once. `recall` asks the store only where this process may not know a session as
+well as the store does: it never met the session, or the history holds more answers than it gave, or others are known
+to serve it too. It waits no longer than memory may take, and without an answer the request goes on with what is known
+here.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+
+from festinger.app.wiring import App
+from festinger.clock import Clock
+from festinger.errors import Unavailable
+from festinger.events.event import Happening
+from festinger.ids import SessionId, SpaceId
+from festinger.proxy.afterwards import Afterwards, bounded
+from festinger.proxy.capture import captured, session_name, writable
+from festinger.proxy.drafting import Moved, Noted
+from festinger.proxy.entries import Happened, Kept, Logged
+from festinger.proxy.exchange import Exchange
+from festinger.proxy.loops.message import Role
+from festinger.proxy.passed import Passed
+from festinger.proxy.remembering import restored, stored
+from festinger.proxy.sessions.keeping import ALIKE
+from festinger.proxy.sessions.recognising import How
+from festinger.proxy.sessions.session import Caller, Session
+from festinger.proxy.understanding import Understood
+from festinger.proxy.writer import Writer
+from festinger.seeing.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
+from festinger.settings.tree import ProxySettings
+from festinger.store.conversations import find_sessions
+
+log = structlog.get_logger(room="proxy")
+
+SEEN = 10_000
+"""Sessions and exchanges of which is known how far they were kept."""
+
+
+class StoredChronicle:
+    """Writes down what passes, through the writer; reads back from the open house."""
+
+    def __init__(
+        self,
+        app: Callable[[], App | None],
+        writer: Writer,
+        *,
+        clock: Clock,
+        settings: Callable[[], ProxySettings],
+    ) -> None:
+        self._app = app
+        self._writer = writer
+        self._clock = clock
+        self._settings = settings
+        self._seen: OrderedDict[tuple[Caller, SessionId], tuple[int, bytes]] = OrderedDict()
+        self._done: OrderedDict[UUID, None] = OrderedDict()
+        self._shared: OrderedDict[tuple[Caller, SessionId], None] = OrderedDict()
+        self._afterwards = Afterwards()
+
+    async def recall(self, understood: Understood, *, settings: ProxySettings) -> Sequence[Session]:
+        app, session = self._app(), understood.session
+        key = (session.caller, session.id)
+        if app is None or self._writer.is_away or not (key in self._shared or may_be_behind(understood)):
+            return ()
+        name = None if understood.how is How.NEW else session.id
+        try:
+            async with asyncio.timeout(settings.memory_deadline_ms / 1000):
+                found = await find_sessions(
+                    app.store,
+                    session.caller.space,
+                    caller=session.caller.name,
+                    session=session_name(name) if name else None,
+                    head=understood.chain.head,
+                    since=self._clock() - timedelta(seconds=settings.session_idle),
+                    limit=ALIKE,
+                )
+        except (Unavailable, TimeoutError) as error:
+            DEGRADED.labels("session recall").inc()
+            log.warning("sessions not recalled", error=type(error).__name__)
+            return ()
+        if session.links and any(each.at > session.at for each in found):
+            # Somebody else serves this session too, and may do so at any time.
+            bounded(self._shared, key, None, most=SEEN)
+        return [restored(each, session.caller, name=name) for each in found]
+
+    def keep(self, understood: Understood, note: Noted, session: Session) -> None:
+        if not self._is_captured(understood):
+            self._note_seen(understood)
+        if note.fresh is not None:
+            PROXY_NOTES.inc(note.told.notes)
+            PROXY_BLOCK_TOKENS.observe(note.told.tokens)
+        state = stored(
+            session,
+            fresh=note.fresh,
+            anchor=note.anchor,
+            recollection=note.told.recollection,
+            rewritten=note.moved is Moved.FORGOTTEN,
+        )
+        self._writer.put(Kept(space=session.caller.space, session=state))
+        self._afterwards.begin(understood, note)
+
+    def take(self, exchange: Exchange) -> bool:
+        understood, settings = exchange.understood, self._settings()
+        if not self._is_captured(understood):
+            self._afterwards.end(exchange)
+            return False
+        seen = self._how_much_seen(understood)
+        capture = captured(exchange, seen=seen, at=self._clock(), settings=settings)
+        said = capture.exchange.words if settings.log_text else ()
+        self._afterwards.end(exchange, [writable(words.text) for words in said])
+        if capture.exchange.id in self._done and not capture.exchange.said:
+            return False
+        if not self._writer.put(capture):
+            return False
+        self._note_seen(understood)
+        bounded(self._done, capture.exchange.id, None, most=SEEN)
+        return True
+
+    def happened(self, space: SpaceId, happenings: Sequence[Happening]) -> None:
+        if happenings:
+            self._writer.put(Happened(space=space, happenings=tuple(happenings)))
+
+    def passed(self, request: Passed) -> None:
+        now, space = self._clock(), request.visit.space
+        if (left := self._afterwards.unanswered(request)) is not None:
+            self.take(left)
+        self._writer.put(Logged(space=space, request=self._afterwards.line(request, at=now)))
+        if (degraded := self._afterwards.degraded(request, at=now)) is not None:
+            self.happened(space, [degraded])
+
+    def _is_captured(self, understood: Understood) -> bool:
+        return understood.is_learnt and self._settings().capture == "on"
+
+    def _how_much_seen(self, understood: Understood) -> int:
+        """How many turns of the history were kept before; none if it is another history."""
+        count, link = self._seen.get((understood.session.caller, understood.session.id), (0, b""))
+        links = understood.chain.links
+        return count if 0 < count <= len(links) and links[count - 1] == link else 0
+
+    def _note_seen(self, understood: Understood) -> None:
+        links = understood.chain.links
+        if links:
+            key = (understood.session.caller, understood.session.id)
+            bounded(self._seen, key, (len(links), links[-1]), most=SEEN)
+
+
+def may_be_behind(understood: Understood) -> bool:
+    """Whether another process may have served this session: it is unknown here, or has answers that are not ours."""
+    known = understood.session.links
+    if not known:
+        return True
+    links, turns = understood.chain.links, understood.request.turns
+    from_here = len(known) if known[-1] in links[len(known) - 1 : len(known)] else len(links)
+    answers = sum(turn.role is Role.ASSISTANT for turn in turns[from_here:])
+    return answers > 1
