@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from festinger.settings.tree import StoreSettings
@@ -15,6 +16,12 @@ from tests import database
 pytest_plugins = ["tests.proofs", "tests.leftovers"]
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+# What is right does not depend on how busy the machine is.
+hypothesis.settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("unhurried")
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0", "::")
 
