@@ -7,7 +7,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from festinger.text.normal import HIDDEN, MARKS_IN_A_ROW, marks, normalised
+from festinger.text.normal import (
+    HIDDEN,
+    MARKS_IN_A_ROW,
+    UNSEEN,
+    beyond_plain,
+    marks,
+    normalised,
+    without_towers,
+)
 
 LETTERS_AND_MARKS = st.text(alphabet=st.sampled_from("aé ́̈̃̈́ﾞᾼ\u200bक्ज़ཱི"), max_size=120)
 
@@ -69,3 +77,17 @@ def test_marks_are_all_that_unicode_calls_so_and_anyone_can_see():
     all_marks = {chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M"}
 
     assert all_marks - HIDDEN == set(marks()) - HIDDEN
+
+
+@given(
+    st.text(alphabet=st.characters()) | st.text(alphabet="ab é\u0301\u200b…“가각ᄀ\u1161\u11a8\x00\ud800\t")
+)
+@example("e\u0301")
+@example("\u1100 \u1161")
+@example("\u1100\u1161")
+def test_a_text_that_is_taken_as_it_is_had_its_one_form(text: str):
+    assert normalised(text) == unicodedata.normalize("NFKC", without_towers(text.translate(UNSEEN)))
+
+
+def test_what_is_beyond_plain_characters_keeps_its_order():
+    assert beyond_plain("It’s\x00 a “test”\n\t~é\ud800") == "’\x00“”é\ud800"

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from festinger.text.normal import normalised
-from festinger.text.tokens import content, tokens
+from festinger.text.tokens import content, token_texts, tokens
 from festinger.text.words import FUNCTION_WORDS
 
 ANY_TEXT = st.text(alphabet=st.characters()) | st.text(
@@ -132,3 +132,27 @@ def test_content_holds_every_token_but_function_words(text: str):
     assert [token for token in found if token not in content(found)] == [
         token for token in found if token.text in FUNCTION_WORDS
     ]
+
+
+@given(
+    ANY_TEXT
+    | SENTENCES
+    | st.lists(st.sampled_from(["# Big Names", "\n", "Of It", " is ", "A B"])).map("".join)
+)
+@example("# Glitch University\n")
+@example("C# Sharp\n")
+@example("Glitch University\n===")
+def test_the_texts_alone_are_those_of_the_tokens(text: str):
+    def known(token: str) -> bool:
+        return len(token) % 3 == 0
+
+    assert token_texts(text, known) == [token.text for token in tokens(text, known)]
+
+
+@given(ANY_TEXT)
+def test_a_token_stands_where_it_says(text: str):
+    plain = normalised(text)
+
+    for token in tokens(text):
+        written = plain[token.start : token.end]
+        assert token.capital == written[0].isupper()

@@ -240,3 +240,21 @@ def test_being_read_changes_nothing_and_the_same_state_gives_the_same_bytes(word
 
     assert first == second
     assert (known.soas_by_token, known.urd_by_concept, known.pending_slots) == before
+
+
+def test_a_word_is_known_by_any_of_its_names_in_the_order_in_which_it_is_asked_for():
+    known = world()
+    asked = ["web", "repo", "unheard", "gnommoweb"]
+    plain = [row.token for row in known.rows(asked)]
+    known.aliases["web"] = 101
+
+    assert plain == ["repo", "gnommoweb"]
+    assert [row.token for row in known.rows(asked)] == ["gnommoweb", "repo", "gnommoweb"]
+
+
+def test_the_names_of_dimensions_are_words_that_edges_use_as_one():
+    known = world(REPO)
+
+    assert "type" in known.dimension_names
+    assert "geography" not in known.dimension_names
+    assert "unheard" not in known.dimension_names

@@ -17,25 +17,26 @@ SUPPOSING = frozenset(
 )
 DENYING = frozenset(["not", "never", "nor", "neither", "cannot"])
 
-_QUOTED = re.compile(
+_QUOTATIONS = (
     r"```[\s\S]*?(?:```|\Z)"
     r"|~~~[\s\S]*?(?:~~~|\Z)"
     r"|`[^`\n]++`"
-    r"|^[ \t]*+>.*+$"
-    r'|(?<!\w)"[^"]*+"(?!\w)'
-    r"|[“„][^“”„]*+[”“]|«[^«»]*+»|‹[^‹›]*+›|「[^「」]*+」|『[^『』]*+』"
-    r"|(?<![\w‘’])[‘](?:[^‘’\n]|(?<=\w)’(?=\w))++’(?!\w)"
-    r"|(?<![\w'])'(?:[^'\n]|(?<=\w)'(?=\w))++'(?!\w)",
-    re.MULTILINE,
+    r'|"(?<!\w")[^"]*+"(?!\w)'
+    r"|“[^“”„]*+[”“]|„[^“”„]*+[”“]|«[^«»]*+»|‹[^‹›]*+›|「[^「」]*+」|『[^『』]*+』"
+    r"|‘(?<![\w‘’]‘)(?:[^‘’\n]|(?<=\w)’(?=\w))++’(?!\w)"
+    r"|'(?<![\w']')(?:[^'\n]|(?<=\w)'(?=\w))++'(?!\w)"
 )
-"""Code and quotations. No step is taken back, so an open quotation mark costs one look ahead and no more."""
+"""Each begins with its mark, so that the search leaps from mark to mark."""
+_QUOTED = re.compile(_QUOTATIONS)
+_QUOTED_OR_CITED = re.compile(rf"^[ \t]*+>.*+$|{_QUOTATIONS}", re.MULTILINE)
+"""Code and quotations, and whole lines that `>` cites. No step is taken back, so an open quotation mark costs one look
+ahead and no more."""
 
 WIDEST_GAP = 100
 """Characters between two words of one phrase."""
 _CHASM = "\n;\n"
 """What a wider gap is read as: it parts whatever stands around it, and costs no more to look at."""
 
-_MAY_QUOTE = re.compile(r"""[`~>"“„«‹「『'‘]""")
 _TURN = re.compile(r"[;:—–]| - ")
 _QUESTION = re.compile(r"[?？؟]")
 
@@ -64,8 +65,8 @@ class Reading:
 
     def __post_init__(self) -> None:
         self._starts = [index for index, token in enumerate(self.tokens) if token.sentence_start]
-        quotes = _MAY_QUOTE.search(self.text)
-        self._spans = [match.span() for match in _QUOTED.finditer(self.text)] if quotes else []
+        quoted = _QUOTED_OR_CITED if ">" in self.text else _QUOTED
+        self._spans = [match.span() for match in quoted.finditer(self.text)]
 
     def gap(self, index: int) -> str:
         """What stands before a token; a token that does not exist has none."""

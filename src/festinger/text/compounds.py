@@ -8,9 +8,10 @@ between the words (punctuation, a line break, the end of a sentence) ends a name
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress, count
 from typing import NamedTuple
 
-from festinger.text.sentences import breaks_line
+from festinger.text.sentences import breaks_line, ends_sentence
 from festinger.text.words import FUNCTION_WORDS, words
 
 LONGEST = 5
@@ -20,9 +21,8 @@ KEYWORDS = frozenset({"I", "ISA", "ISPART"})
 """Capitals that name nothing."""
 
 _OPENERS = FUNCTION_WORDS | words("openers")
-_HASHES = re.compile(r"(?:^|\n) {0,3}#{1,6}[ \t]{1,4}$")
-_HASHES_WINDOW = 16
-_ALONE = re.compile(r"[ \t#*_]*(?:\n|$)")
+_HASHES = re.compile(r"(^|\n) {0,3}#{1,6}[ \t]{1,4}\Z")
+_ALONE = re.compile(r"[ \t#*_]*(\n|\Z)")
 _UNDERLINED = re.compile(r"[ \t]*\n {0,3}(?:===|---)")
 
 Known = Callable[[str], bool]
@@ -41,24 +41,48 @@ class Token(NamedTuple):
     sentence_start: bool
 
 
-def compounded(text: str, single: Sequence[Token], *, known: Known) -> list[Token]:
-    """The tokens with names joined; `text` is normalised."""
-    tokens: list[Token] = []
-    at = 0
-    for first, last in _runs(text, single):
-        tokens += single[at:first]
-        tokens += _joined(text, single[first : last + 1], known=known)
-        at = last + 1
-    tokens += single[at:]
-    return tokens
+class Cut(NamedTuple):
+    """A text in pieces: gap, word, gap, word, …, gap; each word in its one form, and whether it has a capital."""
+
+    parts: Sequence[str]
+    folded: Sequence[str]
+    capital: Sequence[bool]
+
+    def written(self, index: int) -> str:
+        return self.parts[2 * index + 1]
+
+    def before(self, index: int) -> str:
+        """The gap before a word; the one before the word after the last is the end of the text."""
+        return self.parts[2 * index]
+
+    def starts_sentence(self, index: int) -> bool:
+        gap = self.before(index)
+        if index == 0 or gap == " ":
+            return index == 0
+        return ends_sentence(gap, self.written(index - 1), self.written(index))
 
 
-def _runs(text: str, single: Sequence[Token]) -> Iterator[tuple[int, int]]:
+class Name(NamedTuple):
+    """First and last word of a name, and how it is written as one."""
+
+    first: int
+    last: int
+    text: str
+
+
+def names(cut: Cut, *, known: Known) -> Iterator[Name]:
+    """The names of several words, in their order."""
+    for first, last in _runs(cut):
+        opens = _only_opens(cut, first, last, known=known)
+        if (name := _name(cut, first + opens, last, known=known)) is not None:
+            yield name
+
+
+def _runs(cut: Cut) -> Iterator[tuple[int, int]]:
     """First and last of each row of two or more words that may be one name."""
-    capitals = [index for index, token in enumerate(single) if token.capital]
     first = last = -1
-    for index in capitals:
-        if index == last + 1 and last >= 0 and _neighbours(text, single[last], single[index]):
+    for index in compress(count(), cut.capital):
+        if index == last + 1 and last >= 0 and _are_one(cut, last, index):
             last = index
             continue
         if last > first:
@@ -68,43 +92,41 @@ def _runs(text: str, single: Sequence[Token]) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def _neighbours(text: str, one: Token, other: Token) -> bool:
-    gap = text[one.end : other.start]
-    if other.sentence_start or (gap != " " and (not gap.isspace() or breaks_line(gap))):
+def _are_one(cut: Cut, one: int, other: int) -> bool:
+    """Whether a word and the next one may be of one name."""
+    gap = cut.before(other)
+    if gap != " " and (not gap.isspace() or breaks_line(gap)):
         return False
-    return text[one.start : one.end] not in KEYWORDS and text[other.start : other.end] not in KEYWORDS
+    return KEYWORDS.isdisjoint((cut.written(one), cut.written(other)))
 
 
-def _joined(text: str, run: Sequence[Token], *, known: Known) -> Sequence[Token]:
-    if _only_opens(run, known=known):
-        return [run[0], *_joined_whole(text, run[1:], known=known)]
-    return _joined_whole(text, run, known=known)
-
-
-def _joined_whole(text: str, run: Sequence[Token], *, known: Known) -> Sequence[Token]:
-    if len(run) == 1 or all(token.text in FUNCTION_WORDS for token in run):
-        return run
-    name = _name(run)
-    if (len(run) > LONGEST or _fills_heading(text, run)) and not known(name):
-        return run
-    return [run[0]._replace(text=name, end=run[-1].end)]
-
-
-def _only_opens(run: Sequence[Token], *, known: Known) -> bool:
+def _only_opens(cut: Cut, first: int, last: int, *, known: Known) -> bool:
     """Whether the first word belongs to the sentence and not to the name."""
-    first = run[0]
-    if not first.sentence_start:
+    if not cut.starts_sentence(first):
         return False
-    return first.text in _OPENERS or (known(_name(run[1:])) and not known(_name(run)))
+    if cut.folded[first] in _OPENERS:
+        return True
+    return known(_joined(cut, first + 1, last)) and not known(_joined(cut, first, last))
 
 
-def _name(run: Sequence[Token]) -> str:
-    return "_".join(token.text for token in run)
+def _name(cut: Cut, first: int, last: int, *, known: Known) -> Name | None:
+    if first == last or FUNCTION_WORDS.issuperset(cut.folded[first : last + 1]):
+        return None
+    text = _joined(cut, first, last)
+    for_show = last - first >= LONGEST or _fills_heading(cut, first, last)
+    return None if for_show and not known(text) else Name(first, last, text)
 
 
-def _fills_heading(text: str, run: Sequence[Token]) -> bool:
-    start, end = run[0].start, run[-1].end
-    if _HASHES.search(text[max(0, start - _HASHES_WINDOW) : start]):
-        return _ALONE.match(text, end) is not None
-    opens_line = start == 0 or text[start - 1] == "\n"
-    return opens_line and _UNDERLINED.match(text, end) is not None
+def _joined(cut: Cut, first: int, last: int) -> str:
+    return "_".join(cut.folded[first : last + 1])
+
+
+def _fills_heading(cut: Cut, first: int, last: int) -> bool:
+    before, after = cut.before(first), cut.before(last + 1)
+    if before == " ":
+        return False
+    if (hashes := _HASHES.search(before)) and (hashes[1] or first == 0):
+        alone = _ALONE.match(after)
+        return alone is not None and bool(alone[1] or last + 1 == len(cut.folded))
+    opens_line = before.endswith("\n") or (first == 0 and not before)
+    return opens_line and _UNDERLINED.match(after) is not None

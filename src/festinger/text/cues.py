@@ -6,7 +6,7 @@ Only what the writer says counts. Nothing here knows the graph: whether a triple
 left to `world`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from festinger.text.asserted import Reading
@@ -52,7 +52,7 @@ def cues(
     text: str,
     tokens: Sequence[Token],
     *,
-    dimensions: Collection[str] = (),
+    dimensions: Container[str] = (),
     is_common: IsCommon = is_common_english,
 ) -> list[Cue]:
     """The cues of a text, which `tokens` was cut from; `dimensions` are those that the space has."""
@@ -72,7 +72,7 @@ def cues(
 
 
 def read(
-    reading: Reading, match: Match, *, free: int, dimensions: Collection[str], is_common: IsCommon
+    reading: Reading, match: Match, *, free: int, dimensions: Container[str], is_common: IsCommon
 ) -> Taken:
     """The cues that a match makes with the things around it; no token before `free` is a subject."""
     if match.pattern.whole_first:

@@ -53,6 +53,9 @@ UNSEEN = str.maketrans(dict.fromkeys(HIDDEN))
 
 ASCII_HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]+")
 
+_PLAIN = bytes([*range(0x09, 0x0E), *range(0x1C, 0x7F)])
+"""The characters of ASCII that are seen, and its spaces."""
+
 MARKS_IN_A_ROW = 30
 """More combining marks than any language puts on one letter (the Stream-Safe Text Format of Unicode, UAX 15):
 sorting longer rows takes time by the square of their length."""
@@ -69,11 +72,32 @@ _HALF_WIDTH_MARKS = "\uff9e\uff9f"
 
 def normalised(text: str) -> str:
     """The text in one form; normalising it again changes nothing."""
-    if text.isascii():
-        return ASCII_HIDDEN.sub("", text)
-    # A long text has few characters over and over: asking them first saves most ways through it.
-    seen = text if HIDDEN.isdisjoint(set(text)) else text.translate(UNSEEN)
+    beyond = beyond_plain(text)
+    if _is_settled(beyond):
+        return text
+    seen = text if HIDDEN.isdisjoint(beyond) else text.translate(UNSEEN)
     return unicodedata.normalize("NFKC", without_towers(seen))
+
+
+def beyond_plain(text: str) -> str:
+    """The characters of a text that are not plain ASCII, in their order.
+
+    Most texts are plain but for a quotation mark or two: asking those alone saves most ways through the text.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    return data.translate(None, _PLAIN).decode("utf-8", "surrogatepass")
+
+
+def _is_settled(beyond: str) -> bool:
+    """Whether a text with these characters beyond plain ones has its one form already.
+
+    A mark could change the letter before it, which may be a plain one; all others only change what is among them.
+    """
+    return (
+        HIDDEN.isdisjoint(beyond)
+        and unicodedata.is_normalized("NFKC", beyond)
+        and not any(_is_mark(character) for character in set(beyond))
+    )
 
 
 def without_towers(text: str) -> str:

@@ -6,7 +6,7 @@ operands. What the cue says is told by `patterns`; whether it is said at all by 
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 
 from festinger.text.asserted import Reading
@@ -218,7 +218,7 @@ def object_after(reading: Reading, start: int) -> Operand | None:
 
 
 def context_after(
-    reading: Reading, last: int, *, dimensions: Collection[str], is_common: IsCommon
+    reading: Reading, last: int, *, dimensions: Container[str], is_common: IsCommon
 ) -> Operand | None:
     """The dimension that `of Z` after an object names; an empty one where Z is no name. None without `of`."""
     index = last + 1

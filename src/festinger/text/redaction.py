@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from festinger.text.secret_checks import MARK, Sighting
-from festinger.text.secret_kinds import HINT, KINDS, Kind
+from festinger.text.secret_kinds import ANCHORED, ANCHORS, KINDS, UNANCHORED, Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,6 @@ class _Span:
 def redact(text: str) -> Redacted:
     """The text without its secrets."""
     data = text.encode("utf-8", "surrogatepass")
-    if not HINT.search(data):
-        return Redacted(text=text)
     kinds: dict[str, None] = {}
     # A second look finds what only stands alone once its neighbour is gone; it also makes twice the same as once.
     while spans := _joined(sorted(_spans(data))):
@@ -49,9 +47,10 @@ def without_secrets(text: str) -> str:
 
 
 def _spans(data: bytes) -> Iterator[_Span]:
-    lowered = data.lower()
+    held = {ANCHORS[number] for number in ANCHORED.Match(data.lower()) or ()}
+    may_lack = UNANCHORED.search(data) is not None
     for rank, kind in enumerate(KINDS):
-        if not kind.anchors or any(anchor in lowered for anchor in kind.anchors):
+        if not held.isdisjoint(kind.anchors) or (may_lack and not kind.anchors):
             for start, end in _found(kind, data):
                 yield _Span(start=start, end=end, rank=rank)
 

@@ -4,7 +4,7 @@
 they deny; whether the denied triple stands, and what becomes of it, is left to `world`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from festinger.text.asserted import Reading
@@ -24,7 +24,7 @@ def retractions(
     text: str,
     tokens: Sequence[Token],
     *,
-    dimensions: Collection[str] = (),
+    dimensions: Container[str] = (),
     is_common: IsCommon = is_common_english,
 ) -> list[Cue]:
     """The triples that a text denies, each as the cue that would have said it."""

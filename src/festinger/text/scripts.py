@@ -6,7 +6,7 @@ are left to `tokens`.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from festinger.text.normal import marks
 
@@ -28,9 +28,9 @@ _RUN = re.compile(f"([{_SPACELESS}]+)")
 Known = Callable[[str], bool]
 
 
-def has_spaceless(text: str) -> bool:
-    # A long text has few characters over and over.
-    return _RUN.search("".join(set(text))) is not None
+def has_spaceless(characters: Iterable[str]) -> bool:
+    """Whether one of the characters of a text is of such a script."""
+    return _RUN.search("".join(characters)) is not None
 
 
 def cut(word: str, known: Known) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ a claim that the found value must bear out. The group `secret` is what is taken 
 it. Kinds that come first have the first say.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -197,11 +197,19 @@ KINDS = (
 NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))
 
 
-def _hint(kind: Kind) -> bytes:
-    """What a text must hold at the least to hold a secret of this kind."""
-    anchors = b"|".join(re2.escape(anchor) for anchor in kind.anchors)
-    return b"(?i:" + anchors + b")" if anchors else kind.pattern.pattern
+ANCHORS = tuple(dict.fromkeys(anchor for kind in KINDS for anchor in kind.anchors))
 
 
-HINT = re2.compile(b"|".join(dict.fromkeys(_hint(kind) for kind in KINDS)))
-"""One search that most short texts do not pass."""
+def _all_at_once(anchors: Iterable[bytes]) -> Any:
+    """One search that tells which anchors a text holds, by their numbers."""
+    search = re2.Set.SearchSet()
+    for anchor in anchors:
+        search.Add(re2.escape(anchor))
+    search.Compile()
+    return search
+
+
+ANCHORED = _all_at_once(ANCHORS)
+
+UNANCHORED = re2.compile(b"|".join(kind.pattern.pattern for kind in KINDS if not kind.anchors))
+"""One search that most texts do not pass, for the kinds that have no anchor."""

@@ -22,6 +22,11 @@ def breaks_line(gap: str) -> bool:
     return _LINE_BREAK.search(gap) is not None
 
 
+def may_end_sentence(gap: str) -> bool:
+    """Whether a sentence can end in `gap` at all, whatever words stand around it."""
+    return breaks_line(gap) or TERMINAL.search(gap) is not None
+
+
 def ends_sentence(gap: str, before: str, after: str) -> bool:
     """Whether a sentence ends in `gap`, which stands between two words as they are written."""
     if breaks_line(gap):

@@ -15,7 +15,7 @@ from festinger.text.cues import Cue, cues
 from festinger.text.normal import normalised
 from festinger.text.redaction import without_secrets
 from festinger.text.retractions import retractions
-from festinger.text.tokens import Token, content, tokens
+from festinger.text.tokens import Token, content, token_texts, tokens
 from festinger.text.vocabulary import may_be_vocabulary
 from festinger.world.claims import Claim
 from festinger.world.recollection import Heard
@@ -48,13 +48,16 @@ class Read:
 
 def read(text: str, origin: Origin, world: World) -> Read:
     """Read a text with the words that a space knows."""
-    plain = without_secrets(text)
+    return _read(without_secrets(text), origin, world)
+
+
+def _read(plain: str, origin: Origin, world: World) -> Read:
     return Read(text=plain, tokens=tokens(plain, world.knows), origin=origin)
 
 
 def claims(read: Read, world: World, *, is_common: Callable[[str], bool]) -> list[Claim]:
     """What a text asserts, and what it takes back."""
-    dimensions = {world.soas_by_id[dim] for dim in world.dimensions if dim in world.soas_by_id}
+    dimensions = world.dimension_names
     found = cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
     said = [_claim(read, cue) for cue in found]
     denied = []
@@ -85,11 +88,16 @@ def heard(
     text: str, origin: Origin, world: World, *, is_common: Callable[[str], bool], claim_chars: int
 ) -> Heard:
     """A text as a recollection hears it, with what its last `claim_chars` characters assert."""
-    whole = read(text, origin, world)
+    plain = without_secrets(text)
+    if len(text) <= claim_chars:
+        whole = _read(plain, origin, world)
+        return Heard(words=whole.words, origin=origin, claims=claims(whole, world, is_common=is_common))
+    # Places are asked for only where claims are, and cost more than the words.
+    words = token_texts(plain, world.knows)
     if claim_chars <= 0:
-        return Heard(words=whole.words, origin=origin)
-    newest = whole if len(text) <= claim_chars else read(text[-claim_chars:], origin, world)
-    return Heard(words=whole.words, origin=origin, claims=claims(newest, world, is_common=is_common))
+        return Heard(words=words, origin=origin)
+    newest = _read(plain[-claim_chars:], origin, world)
+    return Heard(words=words, origin=origin, claims=claims(newest, world, is_common=is_common))
 
 
 def countable(read: Read, world: World, *, terms: WorldSettings, is_common: IsCommon) -> dict[str, Token]:

@@ -5,9 +5,10 @@ a parent speaks only if it stands in the text itself. Everything is read from me
 How a line looks is `rendering`'s matter, which text counts as unseen the door's.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 
 from festinger.ids import Origin
 from festinger.settings.tree import WorldSettings
@@ -72,10 +73,11 @@ def recollect(
     """What is known of what was heard, newest first."""
     past = past or Past()
     rows = _salient(world, heard, threshold=terms.saliency_read_threshold)
-    told = {row: edges for row in rows if (edges := _audible(world.edges(row.id), now=now, terms=terms))}
+    is_audible = _hearing(now=now, terms=terms)
+    told = {row: edges for row in rows if (edges := list(filter(is_audible, world.edges(row.id))))}
     zero_hits = _unknown(world, rows, heard)
     chosen = _ranked(told, now=now, past=past, limit=terms.recollection_max_concepts)
-    disputed = world.pending_slots | _disputes(world, heard, now=now, terms=terms)
+    disputed = _disputed(world, heard, now=now, terms=terms)
     shown = {row: _best(told[row], now=now, limit=terms.recollection_max_edges) for row in chosen}
     return Recollection(
         lines=tuple(line(world, row, edges, disputed=disputed) for row, edges in shown.items()),
@@ -88,25 +90,23 @@ def recollect(
 
 def _salient(world: World, heard: Iterable[Heard], *, threshold: float) -> list[SoasRow]:
     """The words that stand out, each once, in the order in which they were heard."""
-    words = dict.fromkeys(word for each in heard for word in each.words)
-    found = (row for word in words if (row := world.row(word)) is not None and effective(row) >= threshold)
-    return list(dict.fromkeys(found))
+    words = dict.fromkeys(chain.from_iterable(each.words for each in heard))
+    return list(dict.fromkeys(row for row in world.rows(words) if effective(row) >= threshold))
 
 
-def _audible(edges: Sequence[UrdEdge], *, now: datetime, terms: WorldSettings) -> list[UrdEdge]:
+def _hearing(*, now: datetime, terms: WorldSettings) -> Callable[[UrdEdge], bool]:
+    """Which edges are sure and recent enough to be told."""
     oldest = now - timedelta(days=terms.recollection_recency_days)
-    fading = terms.recollection_recency_applies_to
-    floor = terms.recollection_confidence_floor
-    return [
-        edge
-        for edge in edges
-        if edge.confidence >= floor
-        and (
-            edge.last_confirmed is None
-            or edge.last_confirmed >= oldest
-            or not (edge.source in fading or EVERY_SOURCE in fading)
-        )
-    ]
+    floor, fading = terms.recollection_confidence_floor, terms.recollection_recency_applies_to
+    all_fade = EVERY_SOURCE in fading
+
+    def is_audible(edge: UrdEdge) -> bool:
+        if edge.confidence < floor:
+            return False
+        confirmed = edge.last_confirmed
+        return confirmed is None or confirmed >= oldest or not (all_fade or edge.source in fading)
+
+    return is_audible
 
 
 def _ranked(rows: Iterable[SoasRow], *, now: datetime, past: Past, limit: int) -> list[SoasRow]:
@@ -122,15 +122,19 @@ def _best(edges: Sequence[UrdEdge], *, now: datetime, limit: int) -> Sequence[Ur
     return sorted(edges, key=lambda edge: (-freshness(edge, now), edge.dim_id))[:limit]
 
 
-def _disputes(world: World, heard: Iterable[Heard], *, now: datetime, terms: WorldSettings) -> set[Slot]:
-    """The slots that what was just said collides with, before anything of it is written."""
+def _disputed(world: World, heard: Iterable[Heard], *, now: datetime, terms: WorldSettings) -> set[Slot]:
+    """The disputed slots, and those that what was just said collides with before anything of it is written."""
     said = (claim for each in heard if each.origin in SPEAKERS for claim in each.claims)
-    return set(filter(None, (collides(world, claim, now=now, terms=terms) for claim in said)))
+    fresh = set(filter(None, (collides(world, claim, now=now, terms=terms) for claim in said)))
+    return world.pending_slots | fresh if fresh else world.pending_slots
 
 
 def _unknown(world: World, rows: Iterable[SoasRow], heard: Iterable[Heard]) -> tuple[str, ...]:
+    bare = [row.token for row in rows if not world.edges(row.id)]
+    if not bare:
+        return ()
     spoken = {word for each in heard if each.origin in SPEAKERS for word in each.words}
-    return tuple(row.token for row in rows if not world.edges(row.id) and row.token in spoken)
+    return tuple(token for token in bare if token in spoken)
 
 
 def _zero_hit_lines(zero_hits: Iterable[str], *, terms: WorldSettings, past: Past) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ touches nothing else. Edges of a concept are one tuple, which is swapped whole: 
 state of a concept and never a mixture. Bringing it up to date is `following`'s matter.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from festinger.world.collision import closes_cycle, is_above
@@ -73,6 +73,15 @@ class World:
         if token in self.aliases:
             return self.soas_by_token.get(self.soas_by_id.get(self.aliases[token], ""))
         return self.soas_by_token.get(token)
+
+    def rows(self, tokens: Collection[str]) -> Iterator[SoasRow]:
+        """What is known of words, by any of their names, in their order."""
+        by_name = self.soas_by_token.get if self.aliases.keys().isdisjoint(tokens) else self.row
+        return filter(None, map(by_name, tokens))
+
+    @property
+    def dimension_names(self) -> "DimensionNames":
+        return DimensionNames(self)
 
     def knows(self, token: str) -> bool:
         return token in self.soas_by_token or token in self.aliases
@@ -154,3 +163,16 @@ class SlotView(Mapping[Slot, UrdEdge]):
 
     def __len__(self) -> int:
         return sum(map(len, self._world.urd_by_concept.values()))
+
+
+class DimensionNames(Container[str]):
+    """Whether a word names a dimension of the space, without a list of all of them."""
+
+    __slots__ = ("_world",)
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __contains__(self, token: object) -> bool:
+        row = self._world.soas_by_token.get(token) if isinstance(token, str) else None
+        return row is not None and row.id in self._world.dimensions
