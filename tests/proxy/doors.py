@@ -48,7 +48,7 @@ def settings_for(upstream: str, **proxy: Any) -> Settings:
 
 @asynccontextmanager
 async def open_door(
-    upstream: str | Settings,
+    upstream: str | Settings | Callable[[], Settings],
     *,
     own: ASGIApp = own_pages,
     find_key: Callable[[str], Awaitable[ApiKey | None]] = no_key,
@@ -61,10 +61,10 @@ async def open_door(
     connect_seconds: float = CONNECT_SECONDS,
     stopwatch: Stopwatch = system_stopwatch,
 ) -> AsyncIterator[Door]:
-    settings = settings_for(upstream) if isinstance(upstream, str) else upstream
+    given = settings_for(upstream) if isinstance(upstream, str) else upstream
     async with open_upstream(connect_seconds=connect_seconds) as way_out:
         proxy = Proxy(
-            settings=lambda: settings,
+            settings=(lambda: given) if isinstance(given, Settings) else given,
             own=own,
             upstream=way_out,
             find_key=find_key,

@@ -23,7 +23,7 @@ from festinger.proxy.requests.memo import Memo
 from festinger.proxy.requests.reading import read
 from festinger.proxy.requests.turn import Request
 from festinger.proxy.requests.untouched import Untouched
-from festinger.proxy.sessions.chain import Chain, chain_of
+from festinger.proxy.sessions.chain import START, Chain, chain_of
 from festinger.proxy.sessions.keeping import Sessions
 from festinger.proxy.sessions.naming import named_in
 from festinger.proxy.sessions.recognising import How, recognise
@@ -93,7 +93,7 @@ class Understood:
         links, contents = self.chain.links, self.chain.contents
         replies = {reply.content for reply in self.session.replies}
         asked = {self.session.asked}
-        if self.session.asked not in links:
+        if self.session.asked != START and self.session.asked not in links:
             asked.update(self.session.links)
         for at in reversed(range(len(links))):
             if links[at] in asked:
@@ -187,7 +187,8 @@ class Understanding:
             name, parent, how = found.session, parent or found.parent, found.how
         name = name or SessionId(str(self._new_id()))
         known = self._sessions.find(caller, name, now=now)
-        return known or Session(caller=caller, id=name, at=now, head=chain.head, parent=parent), how
+        fresh = Session(caller=caller, id=name, at=now, head=chain.head, parent=parent, asked=START)
+        return known or fresh, how
 
     def _quotes(self, request: Request, caller: Caller) -> bool:
         now = self._clock()

@@ -50,7 +50,10 @@ class Session:
     """The block that stands in the system text."""
     parent: SessionId | None = None
     asked: bytes | None = None
-    """The link of the last turn that memory was asked about; what comes after it still waits."""
+    """The link of the last turn that memory was asked about; what comes after it still waits.
+
+    None if that is not known any more: then what was forwarded counts as asked about.
+    """
 
     @property
     def size(self) -> int:

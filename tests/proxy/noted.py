@@ -1,0 +1,169 @@
+"""A door with a mind that knows what a test tells it, before an upstream that keeps what it was sent."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from tests.app.house import Hands
+from tests.proxy.doors import Door, Got, exchange, open_door, request
+from tests.upstream import ScriptedUpstream, always, reply, scripted
+
+from festinger.app.background import Background
+from festinger.ids import id_maker
+from festinger.proxy.attendant import Attendant
+from festinger.proxy.chronicle import NoChronicle
+from festinger.proxy.exchange import Exchange
+from festinger.proxy.in_time import InTime
+from festinger.proxy.injection.block import Block, Line
+from festinger.proxy.injection.corrections import Present
+from festinger.proxy.modelfiles import FindModelfile, none_known
+from festinger.proxy.noting import Noting
+from festinger.proxy.requests.kind import Kind
+from festinger.settings.tree import ProxySettings, Settings
+from festinger.world.recollection import Note, Recollection
+from festinger.world.recollector import Place, Said
+
+ANSWER = b'{"model":"m","message":{"role":"assistant","content":"Certainly."},"done":true}'
+PATIENT_MS = 10_000
+"""So that a busy machine is not late by itself."""
+
+
+def known(concept: str, parent: str = "server") -> Recollection:
+    note = Note(concept=concept, dimension="type", parent=parent, version=1)
+    return Recollection(lines=(f"{concept}: [type] {parent}",), notes=(note,))
+
+
+@dataclass
+class Knowing:
+    """A mind that knows some words, and keeps what it was asked."""
+
+    words: dict[str, str] = field(default_factory=lambda: {"ramanujan": "server"})
+    always: Recollection | None = None
+    asked: list[list[str]] = field(default_factory=list)
+
+    async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+        self.asked.append([said.text for said in texts])
+        if self.always is not None:
+            return self.always
+        spoken = " ".join(said.text for said in texts)
+        found = [known(word, parent) for word, parent in self.words.items() if word in spoken]
+        return Recollection(
+            lines=tuple(line for each in found for line in each.lines),
+            notes=tuple(note for each in found for note in each.notes),
+        )
+
+    def learn(self, place: Place, texts: Sequence[Said]) -> None:
+        return None
+
+
+class Listed(NoChronicle):
+    """Keeps the exchanges that were to be learnt, by what was new in them."""
+
+    def __init__(self) -> None:
+        self.learnt: list[list[str]] = []
+
+    def take(self, exchange: Exchange) -> bool:
+        if exchange.understood.is_learnt:
+            self.learnt.append([said.text for said in exchange.understood.new])
+        return False
+
+
+@dataclass
+class Today:
+    """How what was shown stands now."""
+
+    present: dict[str, Present] = field(default_factory=dict)
+
+    def __call__(self, _place: Place, shown: Mapping[str, Line]) -> Mapping[str, Present]:
+        return {about: now for about, now in self.present.items() if about in shown}
+
+
+@dataclass
+class Scene:
+    door: Door
+    upstream: ScriptedUpstream
+    learnt: list[list[str]]
+
+    async def send(self, kind: Kind | str, tree: Any, *headers: str) -> Got:
+        body = tree if isinstance(tree, bytes) else orjson.dumps(tree)
+        return await exchange(self.door.port, request("POST", str(kind), *headers, body=body))
+
+    async def chat(self, *said: str, **more: Any) -> Got:
+        """A chat whose user said these things, each answered."""
+        return await self.send(Kind.CHAT, {"model": "m", "messages": history(*said), **more})
+
+    @property
+    def got(self) -> Any:
+        """The body that came last."""
+        return orjson.loads(self.upstream.received[-1].body)
+
+    @property
+    def said(self) -> list[str]:
+        """What the messages said that came last."""
+        return [message["content"] for message in self.got["messages"]]
+
+
+def history(*said: str) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    for text in said:
+        messages += [{"role": "user", "content": text}, {"role": "assistant", "content": "Certainly."}]
+    return messages[:-1]
+
+
+def told(got: Got) -> str:
+    """What the answer says of memory, without ids and sizes."""
+    return (got.value("x-festinger-memory") or "").partition("; notes=")[0]
+
+
+def block_of(*lines: str) -> str:
+    """A block with the usual label."""
+    return Block(label=ProxySettings().label, lines=tuple(Line(text=line) for line in lines)).text
+
+
+@asynccontextmanager
+async def scene(
+    mind: Any = None,
+    *,
+    restate: Any = None,
+    modelfile: FindModelfile = none_known,
+    answer: bytes = ANSWER,
+    clock: Any = None,
+    new_id: Any = None,
+    live: Callable[[], ProxySettings] | None = None,
+    **proxy: Any,
+) -> AsyncIterator[Scene]:
+    beside, listed = Background(), Listed()
+    ids = new_id or id_maker(Hands().clock, random.Random(3))
+    noting = Noting(
+        InTime(mind or Knowing(), beside=beside), new_id=ids, restate=restate or Today(), modelfile=modelfile
+    )
+    async with scripted(always(reply("200 OK", answer))) as upstream:
+        fixed = ProxySettings(**{"upstream": upstream.url, "memory_deadline_ms": PATIENT_MS, **proxy})
+        attendant = Attendant(
+            mind or Knowing(),
+            clock=clock or Hands().clock,
+            new_id=ids,
+            settings=fixed,
+            noting=noting,
+            chronicle=listed,
+        )
+
+        def settings() -> Settings:
+            now = fixed if live is None else live().model_copy(update={"upstream": upstream.url})
+            return Settings(proxy=now)
+
+        async with open_door(settings, attend=attendant.attend) as door:
+            try:
+                yield Scene(door=door, upstream=upstream, learnt=listed.learnt)
+            finally:
+                await beside.stop()
+
+
+async def settled() -> None:
+    """Let what is ready to run beside the requests run."""
+    for _ in range(5):
+        await asyncio.sleep(0)
