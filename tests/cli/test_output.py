@@ -83,7 +83,7 @@ COMMANDS: dict[str, Prepare] = {
     "version": words("version"),
 }
 """Those that end well on an empty store. `doctor`, `events`, `models test`, `jobs drop` and `calibrate` have tests
-of their own; `serve` and `worker` stay, `bench` measures."""
+of their own; `serve` and `worker` stay, `bench` measures, `demo` opens a store of its own."""
 
 
 @pytest.mark.requirement("X-95")

@@ -35,6 +35,7 @@ FAMILIES = {
     "secrets": "secrets",
     "calibrate": "calibrate",
     "bench": "bench",
+    "demo": "demo",
     "version": "version",
 }
 """Which module holds a command, in the order of the help page."""

@@ -1,0 +1,66 @@
+"""`festinger demo`: what it does and why, in a minute, with nothing installed and nothing left behind."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from festinger.cli.command import command
+from festinger.cli.desk import Desk
+from festinger.errors import BadInput
+
+Play = Callable[[Any], AsyncIterator[Any]]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        name="demo",
+        no_args_is_help=True,
+        help="Show what happens and why, on a store that is thrown away.\n\nExample: festinger demo collision",
+    )
+    command(group)(collision)
+    command(group)(loop)
+    app.add_typer(group)
+
+
+async def collision(desk: Desk) -> None:
+    """Two facts that cannot both stand: before, during and after.
+
+    Example: festinger demo collision
+    """
+    from festinger.cli.demos import collision as demo
+
+    await _play(desk, demo.collision, prepare=demo.written)
+
+
+async def loop(desk: Desk) -> None:
+    """An agent that does the same again and again, and is stopped.
+
+    Example: festinger demo loop
+    """
+    from festinger.cli.demos import loop as demo
+
+    await _play(desk, demo.loop)
+
+
+async def _play(desk: Desk, play: Play, *, prepare: Callable[[Path], None] | None = None) -> None:
+    """Tell a demo scene by scene, as it happens."""
+    from festinger.cli.demos.ground import on_throw_away_ground
+    from festinger.cli.demos.scene import as_document, as_text
+
+    if desk.database is not None:
+        raise BadInput(
+            "A demo opens a throw-away store of its own.", hint="Leave `--database` out; nothing was touched."
+        )
+    desk.configure_logs()
+    desk.say("Starting a store that is thrown away afterwards (a few seconds).")
+    scenes = []
+    async with on_throw_away_ground(say=lambda _: None, prepare=prepare) as ground:
+        async for scene in play(ground):
+            scenes.append(scene)
+            if not desk.as_json:
+                desk.show({}, text=as_text(scene, number=len(scenes)))
+    if desk.as_json:
+        desk.show([as_document(scene) for scene in scenes])
+    desk.say("That was all. The store is gone, and yours was not touched.")

@@ -1,0 +1,25 @@
+"""The demo of an agent that repeats itself: told, warmed, pruned, stopped, let go."""
+
+from pathlib import Path
+
+import pytest
+
+from festinger.cli.demos.ground import on_ground
+from festinger.cli.demos.loop import RESULT, loop
+
+
+@pytest.mark.requirement("P-70", "P-75")
+async def test_each_repeat_is_met_by_one_step_more_until_a_person_speaks(database_url: str, tmp_path: Path):
+    async with on_ground(tmp_path, say=lambda _: None, database_url=database_url) as ground:
+        watched, noticed, warmed, pruned, broken, released = [scene async for scene in loop(ground)]
+        received = len(ground.model.received)
+
+    assert watched.got == RESULT
+    assert noticed.got.startswith(f"{RESULT}\n\n[Loop guard]")
+    assert "ran 3 times" in noticed.got
+    assert "temperature: 1.0" in warmed.got
+    assert pruned.got.startswith("5 messages instead of 11")
+    assert "6 times" in broken.got
+    assert "has got 6 requests" in broken.why
+    assert released.got == "All right."
+    assert received == 7
