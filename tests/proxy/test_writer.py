@@ -1,0 +1,254 @@
+"""What was captured reaches the store, the spool, or the count of what was lost; the request never waits for it."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from tests.app.house import opened, told
+from tests.proxy.recorded import recorder, recording
+
+from festinger.app.wiring import App
+from festinger.errors import StoreDown
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, SpaceId
+from festinger.proxy import writer as writing
+from festinger.proxy.capture import Capture
+from festinger.proxy.entries import Logged, record_of
+from festinger.proxy.health import check_capture, check_served
+from festinger.proxy.spool import Spool, line_of
+from festinger.proxy.writing import write
+from festinger.settings.tree import ProxySettings
+from festinger.store.exchanges import StoredExchange, Words, session_messages
+from festinger.store.requests import LoggedRequest, list_requests
+
+MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+
+def capture(number: int, text: str = "", *, space: str = "main", session: str = "s") -> Capture:
+    said = Words(
+        id=UUID(int=number), role="user", origin=Origin.PERSON, text=text or f"Remember number {number}."
+    )
+    return Capture(
+        space=SpaceId(space),
+        exchange=StoredExchange(
+            id=UUID(int=1000 + number),
+            session=SessionId(session),
+            agent=DEFAULT_AGENT,
+            request=f"r{number}",
+            at=MONDAY,
+            said=(said,),
+            reply=None,
+            tool_calls=[],
+            thinking=None,
+            ended="whole",
+            model="m",
+            tokens_read=None,
+            tokens_written=None,
+            recollection=None,
+        ),
+        how="new",
+        parent=None,
+    )
+
+
+def logged(number: int, memory: str = "empty") -> Logged:
+    line = LoggedRequest(
+        id=f"r{number}", at=MONDAY, agent=DEFAULT_AGENT, session=None, route="/api/chat", model="m", status=200,
+        memory=memory, reason="", ended=None, before_ms=0.0, after_ms=0.0,
+    )  # fmt: skip
+    return Logged(space=MAIN_SPACE, request=line)
+
+
+async def said(app: App, session: str = "s") -> list[str]:
+    return sorted(each.text for each in await session_messages(app.store, MAIN_SPACE, SessionId(session)))
+
+
+@pytest.mark.requirement("P-44", "P-47")
+async def test_the_same_exchange_is_written_and_told_once(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
+        for _ in range(3):
+            at.writer.put(capture(1))
+        await at.kept()
+        at.writer.put(capture(1))
+        await at.kept()
+        events = await told(app, "exchange_captured", "session_started")
+        texts = await said(app)
+
+    assert texts == ["Remember number 1."]
+    assert sorted(event.name for event in events) == ["exchange_captured", "session_started"]
+
+
+@pytest.mark.requirement("P-47")
+async def test_a_full_queue_drops_and_says_so(database_url: str, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(writing, "QUEUE", 2)
+    async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
+        taken = [at.writer.put(capture(number)) for number in range(3)]
+        await at.kept()
+        [event] = await told(app, "capture_dropped")
+        check, _ = check_capture(at.writer)
+
+    assert taken == [True, True, False]
+    assert event.payload == {"count": 1, "reason": "queue"}
+    assert (check.severity, check.details) == ("fail", {"dropped": {"queue": 1}})
+
+
+@pytest.mark.requirement("P-47")
+async def test_a_full_spool_drops_the_newest_and_doctor_says_so(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    one = len(line_of(record_of(capture(1))))
+    monkeypatch.setattr(writing, "MEGABYTE", 2 * one + 10)
+    settings = ProxySettings(spool_max_mb=1)
+    without = recorder(lambda: None, tmp_path / "spool", clock=lambda: MONDAY, settings=settings, name="0")
+    for number in range(1, 4):
+        without.writer.put(capture(number))
+    await without.writer.finish()
+    queue, _ = check_capture(without.writer)
+    async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
+        await until(lambda: size_of(tmp_path / "spool" / "0.spool") == 0)
+        await at.kept()
+        texts = await said(app)
+
+    assert without.writer.tally.dropped == {"spool": 1}
+    assert queue.severity == "fail"
+    assert texts == ["Remember number 1.", "Remember number 2."]
+
+
+def contents(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+def size_of(file: Path) -> int:
+    return file.stat().st_size
+
+
+async def until(claim: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not claim():  # noqa: ASYNC110 - the writer tells nobody about its files
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.requirement("P-47")
+async def test_an_entry_that_nobody_can_write_is_set_aside_and_the_others_go_on(
+    database_url: str, tmp_path: Path
+):
+    poison = capture(2)
+    poison = Capture(
+        space=poison.space,
+        exchange=poison.exchange,
+        how="x" * 300,  # more than an event may hold
+        parent=None,
+    )
+    async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
+        at.writer.put(capture(1, session="one"))
+        at.writer.put(poison)
+        at.writer.put(capture(3, session="three"))
+        await at.kept()
+        texts = [*await said(app, "one"), *await said(app), *await said(app, "three")]
+        _, spool = check_capture(at.writer)
+
+    assert texts == ["Remember number 1.", "Remember number 3."]
+    assert at.writer.tally.refused == 1
+    assert spool.severity == "warn"
+    assert b"Remember number 2." in contents(tmp_path / "spool" / "spool.bad")
+
+
+async def test_what_a_deleted_space_said_is_gone_with_it(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
+        at.writer.put(capture(1, space="gone"))
+        at.writer.put(capture(2))
+        await at.kept()
+        texts = await said(app)
+
+    assert texts == ["Remember number 2."]
+    assert not (tmp_path / "spool").exists()
+
+
+@pytest.mark.requirement("P-43", "P-47")
+async def test_no_secret_reaches_the_spool(tmp_path: Path):
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
+    at = recorder(lambda: None, tmp_path, clock=lambda: MONDAY)
+    at.writer.put(capture(1, f"My key is {secret}."))
+    await at.writer.finish()
+
+    written = contents(tmp_path / "1.spool")
+    assert b"My key is" in written
+    assert secret.encode() not in written
+
+
+@pytest.mark.requirement("P-47")
+async def test_what_a_stopping_server_cannot_write_is_written_by_the_next(database_url: str, tmp_path: Path):
+    last = recorder(lambda: None, tmp_path / "spool", clock=lambda: MONDAY, name="0")
+    last.writer.put(capture(1))
+    last.writer.put(logged(1))
+    await last.writer.finish()
+    async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
+        await until(lambda: size_of(tmp_path / "spool" / "0.spool") == 0)
+        await at.kept()
+        texts, lines = await said(app), await list_requests(app.store, MAIN_SPACE)
+
+    assert texts == ["Remember number 1."]
+    assert [line.id for line in lines] == ["r1"]
+
+
+@pytest.mark.requirement("P-47")
+async def test_a_store_that_comes_and_goes_loses_nothing_and_keeps_the_order(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writing, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(writing, "LONGEST_PAUSE", 0.001)
+    monkeypatch.setattr(writing, "BATCH", 2)
+    calls = 0
+
+    async def flaky(app: App, entries, *, pace):
+        nonlocal calls
+        calls += 1
+        if calls % 3:
+            raise StoreDown
+        await write(app, entries, pace=pace)
+
+    monkeypatch.setattr(writing, "write", flaky)
+    async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
+        for number in range(1, 12):
+            at.writer.put(capture(number))
+            await asyncio.sleep(0)
+        await at.kept()
+        events = await told(app, "exchange_captured")
+        texts = await said(app)
+
+    assert texts == sorted(f"Remember number {number}." for number in range(1, 12))
+    assert [event.trace for event in events] == [f"r{number}" for number in range(1, 12)]
+
+
+@pytest.mark.requirement("P-91")
+async def test_the_share_of_requests_without_memory_is_told_once_it_is_much(
+    database_url: str, tmp_path: Path
+):
+    async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
+        for number in range(98):
+            at.writer.put(logged(number))
+        at.writer.put(logged(98, "late"))
+        await at.kept()
+        fine = await check_served(app.store, now=MONDAY)
+        at.writer.put(logged(99, "failed"))
+        at.writer.put(logged(100, "late"))
+        await at.kept()
+        much = await check_served(app.store, now=MONDAY)
+
+    assert (fine.severity, much.severity) == ("ok", "warn")
+    assert much.details == {"requests": 101, "late": 2, "failed": 1}
+
+
+@pytest.mark.requirement("P-91")
+def test_a_spool_that_waits_is_told(tmp_path: Path):
+    spool = Spool(tmp_path, name="0")
+    spool.append([b"something"], limit=1000)
+    spool.close()
+    at = recorder(lambda: None, tmp_path, clock=lambda: MONDAY)
+    at.writer._spool.adopt()
+
+    queue, waiting = check_capture(at.writer)
+
+    assert (queue.severity, waiting.severity) == ("ok", "warn")
