@@ -14,6 +14,7 @@ from festinger.judge.judgement import Current, Guard, Judgement, Relation, unsur
 from festinger.judge.lifefacts import USER
 from festinger.judge.opposites import alike, exclusive, opposed
 from festinger.judge.reading import Reading, is_negation, is_verb, read
+from festinger.judge.score import APART_BELOW, SAME_FROM, same_score
 from festinger.judge.statement import NOTHING_KNOWN, Features, Holding, Slot, Statement, later
 from festinger.judge.stems import stem
 from festinger.text.words import FUNCTION_WORDS
@@ -299,16 +300,35 @@ def _refined(pair: Pair) -> Judgement | None:
 
 
 def _near(pair: Pair) -> Judgement | None:
+    """Nothing in the words decides, so how near they are does, at its ends."""
     similarity, bars = pair.features.similarity, pair.features.bars
     if similarity is None:
         return None
-    if bars.same is not None and similarity >= bars.same and not pair.compared.fired and not _swapped(pair):
+    score = same_score(pair.compared.old, pair.compared.new, pair.features)
+    is_same = bars.same is not None and (
+        similarity >= bars.same or (score is not None and score >= SAME_FROM)
+    )
+    if is_same and not pair.compared.fired and not _swapped(pair):
         return pair.verdict(
             Relation.SAME, 0.9, f"They are near enough ({similarity:.2f}) and nothing parts them."
         )
+    if _opposes(pair):
+        return None
     if bars.check is not None and similarity < bars.check:
         return pair.verdict(Relation.UNRELATED, 0.9, f"They are too far apart ({similarity:.2f}).")
+    if score is not None and score < APART_BELOW:
+        return pair.verdict(Relation.UNRELATED, LIKELY, f"They have too little in common ({score:.2f}).")
     return None
+
+
+def _opposes(pair: Pair) -> bool:
+    """Whether the vectors hint at a negation that the words do not show: the next judge is to look."""
+    bar, found = pair.features.bars.opposition, pair.features.opposition
+    near = pair.features.similarity is not None and pair.features.similarity >= OPPOSING_FROM
+    return bar is not None and found is not None and abs(found) >= bar and near
+
+
+OPPOSING_FROM = 0.7
 
 
 def _swapped(pair: Pair) -> bool:
