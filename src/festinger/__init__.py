@@ -18,18 +18,38 @@ if TYPE_CHECKING:
     from festinger.errors import FestingerError as FestingerError
     from festinger.events.event import Event as Event
     from festinger.ids import Origin as Origin
+    from festinger.memory.kinds import Kind as Kind
+    from festinger.memory.learned import Learned as Learned
+    from festinger.memory.weight import Weight as Weight
+    from festinger.memory.why import Why as Why
     from festinger.settings.tree import Settings as Settings
 
 __version__ = "0.1.0"
 
-__all__ = ["Event", "FestingerError", "Memory", "Origin", "Settings", "__version__", "open"]
+__all__ = [
+    "Event",
+    "FestingerError",
+    "Kind",
+    "Learned",
+    "Memory",
+    "Origin",
+    "Settings",
+    "Weight",
+    "Why",
+    "__version__",
+    "open",
+]
 
 _HOMES = {
     "Event": "festinger.events.event",
     "FestingerError": "festinger.errors",
+    "Kind": "festinger.memory.kinds",
+    "Learned": "festinger.memory.learned",
     "Memory": "festinger.app.memory",
     "Origin": "festinger.ids",
     "Settings": "festinger.settings.tree",
+    "Weight": "festinger.memory.weight",
+    "Why": "festinger.memory.why",
     "open": "festinger.app.memory",
 }
 

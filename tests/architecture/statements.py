@@ -25,6 +25,7 @@ UNPLANNED = {
     "store.change_role": "changes a role",
     "store.close_database": "changes who may enter a database",
     "store.create_schema_migration": "makes a table",
+    "store.create_purpose_index": "makes an index",
     "store.create_vector_index": "makes an index",
     "store.drop_vector_index": "takes an index away",
     "store.install_vector": "makes an extension",

@@ -8,7 +8,19 @@ from typing import Any
 
 import pytest
 
-PUBLIC = ("Event", "FestingerError", "Memory", "Origin", "Settings", "__version__", "open")
+PUBLIC = (
+    "Event",
+    "FestingerError",
+    "Kind",
+    "Learned",
+    "Memory",
+    "Origin",
+    "Settings",
+    "Weight",
+    "Why",
+    "__version__",
+    "open",
+)
 """The names of the public door. It grows to the twenty of U-01 as the rooms behind them are built."""
 
 HEAVY = frozenset(

@@ -1,17 +1,19 @@
 """The handle that the library gives out.
 
 `open` opens everything below the doors and gives a `Memory` that is bound to a space, an agent and a session.
-It is the same memory that every other door opens. What it can do grows with the rooms; today it tells what
-happens and how much has passed through.
+It is the same memory that every other door opens. Every method is a thin call into a room; what it does, and what
+it may raise, is told there.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from uuid import UUID
 
 from pydantic import SecretStr
 
@@ -21,14 +23,36 @@ from festinger.app.wiring import App, Start, open_app
 from festinger.errors import BadInput
 from festinger.events.event import Event
 from festinger.events.feed import Gap
-from festinger.ids import AgentId, EventId, SessionId, SpaceId, read_id
+from festinger.ids import AgentId, EventId, MemoryId, Origin, SessionId, SpaceId, read_id
+from festinger.memory.batch import Progress, learn_many
+from festinger.memory.desk import Desk
+from festinger.memory.given import Given
+from festinger.memory.history import History, current, get, history
+from festinger.memory.learn import learn
+from festinger.memory.learned import Learned
+from festinger.memory.memory import NO_SESSION, Place
+from festinger.memory.memory import Memory as Remembered
+from festinger.memory.releasing import release
+from festinger.memory.revising import Revised, archive, edit, merge, restore, supersede
+from festinger.memory.splitting import Parted, split
+from festinger.memory.states import meant
+from festinger.memory.undoing import Undone, undo
+from festinger.memory.why import Why, why
 from festinger.seeing.logs import leave_to_the_program
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.settings.tree import Settings
 from festinger.text.redaction import without_secrets
+from festinger.world.conflicts import Conflict
+from festinger.world.decisions import Judge, Verdict, decide
 
-Given = Settings | Mapping[str, Any] | str | PathLike[str] | None
+Chosen = Settings | Mapping[str, Any] | str | PathLike[str] | None
+
+Named = str | UUID
+"""A memory by its id, or by the beginning of one."""
+
+OWNER = "owner"
+"""Who does something through the library: whoever runs the program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +72,129 @@ class Memory:
         """The same memory, within a session."""
         return replace(self, session=SessionId(session))
 
+    @property
+    def _place(self) -> Place:
+        return Place(space=self.space, agent=self.agent, session=self.session or NO_SESSION)
+
+    @property
+    def _desk(self) -> Desk:
+        return self._app.memory.desk
+
+    async def _id(self, memory: Named) -> MemoryId:
+        return await meant(self._desk, self.space, memory)
+
+    async def learn(
+        self,
+        text: str,
+        *,
+        subject: str | None = None,
+        kind: str = "fact",
+        origin: str | Origin = Origin.PERSON,
+        source: str | None = None,
+        source_confidence: float = 1.0,
+        event_time: datetime | None = None,
+        valid_from: datetime | None = None,
+        derived_from: Sequence[Named] = (),
+        tags: Sequence[str] = (),
+        shared: bool | None = None,
+        immutable: bool = False,
+        key: str | None = None,
+        wait: float = 0.0,
+    ) -> Learned:
+        """Learn one statement, and say what became of it.
+
+        `origin` is believed because this code runs as the owner. `wait` is how many seconds a model may take to say
+        what rules cannot. Raises `BadInput`, `TooLarge`, `NotFound` for unknown sources, `Replayed`, `StoreDown`.
+        """
+        given = Given(
+            text=text,
+            subject=subject,
+            kind=kind,
+            origin=origin_of(origin),
+            source=source,
+            source_confidence=source_confidence,
+            event_time=event_time,
+            valid_from=valid_from,
+            derived_from=tuple([await self._id(each) for each in derived_from]),
+            tags=tuple(tags),
+            shared=shared,
+            immutable=immutable,
+            key=key,
+            wait=wait,
+        )
+        return await learn(self._desk, self._place, given)
+
+    async def learn_many(
+        self, items: Sequence[str | Given], *, progress: Progress | None = None
+    ) -> list[Learned]:
+        """Learn many statements in their order, a hundred at a time; one result each, errors included.
+
+        Raises `TooLarge` beyond 10,000 items, `StoreDown`.
+        """
+        given = [Given(text=item) if isinstance(item, str) else item for item in items]
+        return await learn_many(self._desk, self._place, given, progress=progress)
+
+    async def get(
+        self, memory: Named, *, as_of: datetime | None = None, valid_at: datetime | None = None
+    ) -> Remembered:
+        """One memory, as of a moment if one is given. Raises `NotFound`, `BadInput`."""
+        return await get(self._desk, self._place, await self._id(memory), as_of=as_of, valid_at=valid_at)
+
+    async def why(self, memory: Named) -> Why:
+        """On what a belief rests. Raises `NotFound`."""
+        return await why(self._desk, self._place, await self._id(memory))
+
+    async def history(self, memory: Named) -> History:
+        """A memory, what it replaced, and every change, oldest first. Raises `NotFound`."""
+        return await history(self._desk, self._place, await self._id(memory))
+
+    async def current(self, memory: Named) -> Remembered:
+        """What stands at the end of the chain that a memory is part of. Raises `NotFound`."""
+        return await current(self._desk, self._place, await self._id(memory))
+
+    async def undo(self, change: str | UUID, *, by: str = OWNER) -> Undone:
+        """Take a change back. Raises `NotFound`, `UndoBlocked` with what stands on it."""
+        return await undo(self._desk, self.space, read_id(str(change)), by=by)
+
+    async def supersede(self, old: Named, *, new: Named, by: str = OWNER, reason: str = "") -> Revised:
+        """Say that one memory stands in place of another. Raises `NotFound`, `Refused`."""
+        before, after = await self._id(old), await self._id(new)
+        return await supersede(self._desk, self.space, before, after, by=by, reason=reason)
+
+    async def edit(
+        self, memory: Named, *, content: str, version: int | None = None, by: str = OWNER
+    ) -> Revised:
+        """Give a memory other words. Raises `NotFound`, `BadInput`, `Stale`, `Refused`."""
+        return await edit(self._desk, self.space, await self._id(memory), content, by=by, version=version)
+
+    async def merge(self, ids: Sequence[Named], *, by: str = OWNER, reason: str = "") -> Revised:
+        """Fold memories that say the same into one. Raises `NotFound`, `BadInput`, `Refused`."""
+        wanted = [await self._id(each) for each in ids]
+        return await merge(self._desk, self.space, wanted, by=by, reason=reason)
+
+    async def split(self, memory: Named, *, texts: Sequence[str], by: str = OWNER) -> Parted:
+        """Learn the parts of a memory each by itself, and put it away. Raises `NotFound`, `BadInput`, `Refused`."""
+        return await split(self._desk, self.space, await self._id(memory), texts, by=by)
+
+    async def archive(self, memory: Named, *, by: str = OWNER, reason: str = "") -> Revised:
+        """Put a memory away. Raises `NotFound`, `Refused`."""
+        return await archive(self._desk, self.space, await self._id(memory), by=by, reason=reason)
+
+    async def restore(self, memory: Named, *, by: str = OWNER, reason: str = "") -> Revised:
+        """Bring back what was put away or replaced. Raises `NotFound`, `Refused`."""
+        return await restore(self._desk, self.space, await self._id(memory), by=by, reason=reason)
+
+    async def release(self, memory: Named, *, by: str = OWNER) -> Revised:
+        """Let a memory out of quarantine. Raises `NotFound`, `Refused`."""
+        return await release(self._desk, self.space, await self._id(memory), by=by)
+
+    async def settle(
+        self, conflict: str | UUID, *, decision: str, by: str, note: str = "", texts: Sequence[str] = ()
+    ) -> Conflict:
+        """Decide a conflict. Raises `NoSuchConflict`, `BadDecision`, `Stale`."""
+        verdict = Verdict(decision=decision, judge=Judge.PERSON, by=by, reasoning=note, texts=tuple(texts))
+        return await decide(self._app.world.desk, self.space, read_id(str(conflict)), verdict)
+
     async def subscribe(self, *names: str, after: str | EventId | None = None) -> AsyncIterator[Event]:
         """What happens from now, or what came after an event; events of these names, or all.
 
@@ -63,6 +210,14 @@ class Memory:
     async def status(self) -> dict[str, Any]:
         """The numbers of this space and of the whole installation."""
         return await status(self._app, space=self.space)
+
+
+def origin_of(given: str | Origin) -> Origin:
+    try:
+        return Origin(given)
+    except ValueError as error:
+        known = ", ".join(f"`{origin}`" for origin in Origin)
+        raise BadInput(f"`{given[:40]}` is no origin.", hint=f"The origins are {known}.") from error
 
 
 class Opening(AbstractAsyncContextManager[Memory]):
@@ -89,7 +244,7 @@ class Opening(AbstractAsyncContextManager[Memory]):
 
 
 def open(  # noqa: A001 - the public name is `festinger.open`
-    settings: Given = None,
+    settings: Chosen = None,
     *,
     database: str | None = None,
     space: str = "main",
@@ -106,7 +261,7 @@ def open(  # noqa: A001 - the public name is `festinger.open`
 
 @asynccontextmanager
 async def _opened(
-    settings: Given, *, database: str | None, space: str, agent: str, session: str | None
+    settings: Chosen, *, database: str | None, space: str, agent: str, session: str | None
 ) -> AsyncIterator[Memory]:
     leave_to_the_program(redact=without_secrets)
     flags = dict(_flat(_as_mapping(settings)))
@@ -123,7 +278,7 @@ async def _opened(
         )
 
 
-def _as_mapping(settings: Given) -> Mapping[str, Any]:
+def _as_mapping(settings: Chosen) -> Mapping[str, Any]:
     if isinstance(settings, Settings):
         return settings.model_dump(exclude_unset=True)
     return settings if isinstance(settings, Mapping) else {}

@@ -22,6 +22,7 @@ from festinger.app.keyring import Keyring
 from festinger.app.life import END_SECONDS, begin_life, end_life
 from festinger.app.logins import Logins
 from festinger.app.providers import open_providers
+from festinger.app.remembering import MemoryRoom, build_memory, register_memory
 from festinger.app.tools import Tools
 from festinger.app.world import WorldRoom, build_world, keep_world, register_world
 from festinger.embedding.embedder import Embedder
@@ -37,6 +38,7 @@ from festinger.llm.call import Caller
 from festinger.llm.endpoint import Endpoint
 from festinger.llm.port import Model, Purpose
 from festinger.llm.switchboard import Outside, Switchboard
+from festinger.memory import health as memory_health
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.loaded import Row
@@ -89,6 +91,7 @@ class App:
     directory: Directory
     switchboard: Switchboard
     world: WorldRoom = field(init=False)
+    memory: MemoryRoom = field(init=False)
     logins: Logins = field(init=False)
     applied: tuple[str, ...] = ()
     """Migrations that this start brought."""
@@ -125,6 +128,7 @@ class App:
         self.store.measure()
         await backlog.measure(self.store)
         await lag.measure(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
+        await memory_health.measure(self.memory.desk, self.directory.ids())
 
 
 @asynccontextmanager
@@ -162,8 +166,10 @@ async def open_app(
         stack.push_async_callback(app.switchboard.close)
         app.logins = Logins(app)
         app.world = build_world(app)
+        app.memory = build_memory(app)
         register_housekeeping(app)
         register_world(app, app.world)
+        register_memory(app, app.memory)
         run = await begin_life(app, [migration.name for migration in every_migration()])
         stack.push_async_callback(end_life, app, run)
         await _keep_true(stack, app)

@@ -9,7 +9,7 @@ import asyncio
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from festinger.consolidation.resolution import begin_run, resolve
@@ -23,7 +23,8 @@ from festinger.settings.tree import WorldSettings
 from festinger.store.costs import StoredLedger
 from festinger.store.pool import Transaction
 from festinger.text.vocabulary import is_common
-from festinger.world.conflicts import count_pending
+from festinger.world.conflicts import Conflict, count_pending
+from festinger.world.decisions import Verdict
 from festinger.world.desk import Desk
 from festinger.world.encounters import Encounters
 from festinger.world.explain import explain
@@ -97,6 +98,14 @@ def build_world(app: "App") -> WorldRoom:
     def terms(space: SpaceId) -> WorldSettings:
         return app.settings.for_space(space).world
 
+    async def settle_memory(
+        transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: Verdict
+    ) -> dict[str, Any]:
+        return await app.memory.settle(transaction, space, conflict, verdict)
+
+    async def unsettle_memory(transaction: Transaction, space: SpaceId, conflict: Conflict, by: str) -> None:
+        await app.memory.unsettle(transaction, space, conflict, by)
+
     desk = Desk(
         store=app.store,
         outbox=app.outbox,
@@ -107,6 +116,8 @@ def build_world(app: "App") -> WorldRoom:
         ask_to_write=ask_to_write,
         ask_to_learn=ask_to_learn,
         follow=worlds.follow,
+        settle_memory=settle_memory,
+        unsettle_memory=unsettle_memory,
     )
     encounters = Encounters()
     return WorldRoom(

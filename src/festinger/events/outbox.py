@@ -36,12 +36,21 @@ Ask = Callable[[Transaction, Delivery], Awaitable[object]]
 """Puts a delivery into the queue, as part of the transaction."""
 
 
+Wants = Callable[[Event], bool]
+"""Whether a subscriber has anything to do with an event; who has not is not told."""
+
+
+def everything(_event: Event) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
     event: str
     subscriber: str
     deed: Deed
     queue: str
+    wants: Wants
 
 
 class Outbox:
@@ -53,13 +62,24 @@ class Outbox:
         self._deliver = deliver
         self._subscriptions: defaultdict[str, dict[str, Subscription]] = defaultdict(dict)
 
-    def subscribe(self, name: str, subscriber: str, deed: Deed, *, queue: str = DEFAULT_QUEUE) -> None:
-        """Let `deed` hear of every event called `name` from now on. Subscribers have no order among them."""
+    def subscribe(
+        self,
+        name: str,
+        subscriber: str,
+        deed: Deed,
+        *,
+        queue: str = DEFAULT_QUEUE,
+        wants: Wants = everything,
+    ) -> None:
+        """Let `deed` hear of every event called `name` from now on, or of those that it `wants`.
+
+        Subscribers have no order among them.
+        """
         shape_of(name)
         if subscriber in self._subscriptions[name]:
             raise FestingerError(f"`{subscriber}` subscribes to `{name}` twice.")
         self._subscriptions[name][subscriber] = Subscription(
-            event=name, subscriber=subscriber, deed=deed, queue=queue
+            event=name, subscriber=subscriber, deed=deed, queue=queue, wants=wants
         )
 
     def subscribers(self, name: str) -> Mapping[str, Subscription]:
@@ -172,7 +192,11 @@ class Outbox:
         return await self.emit(transaction, name, space=space, subject=subject, payload=payload)
 
     async def _write(self, transaction: Transaction, event: Event) -> Event:
-        listening = self.subscribers(event.name)
+        listening = {
+            name: subscription
+            for name, subscription in self.subscribers(event.name).items()
+            if subscription.wants(event)
+        }
         columns = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "seq"}
         row = await transaction.one(
             Q["write_event"], **columns | {"payload": json.dumps(event.payload)}, subscribers=list(listening)

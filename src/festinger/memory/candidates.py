@@ -32,6 +32,10 @@ MOST_NEWER = 200
 """Memories of other writers that are looked at between finding candidates and writing."""
 COUNTED_FOR = 30.0
 """Seconds for which the number of a space's vectors is taken for known."""
+INDEX = "index_vectors"
+"""The job that builds the index of a model."""
+INDEXED_FROM = READ_WHOLE_BELOW // 2
+"""Vectors of a space from which the index is asked for: well before anybody searches by it."""
 DIGITS = 3
 """Of a cosine: beyond them lies what `halfvec` rounds away."""
 
@@ -163,6 +167,8 @@ async def _count(desk: Desk, transaction: Transaction, space: SpaceId, vectors: 
         )
     )
     desk.sizes[key] = count, now
+    if count >= INDEXED_FROM:
+        await desk.ask(transaction, INDEX, model=vectors.model.name, dims=vectors.model.dims)
     return count
 
 

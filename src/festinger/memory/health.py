@@ -1,5 +1,7 @@
 """How is the memory, and what should be done?"""
 
+from collections.abc import Sequence
+
 from festinger.ids import SpaceId
 from festinger.memory.desk import Desk
 from festinger.seeing.checks import Check, ok, warn
@@ -16,7 +18,7 @@ Q = queries_of("festinger.memory")
 MOST_COUNTED = 10_000
 
 
-async def measure(desk: Desk, spaces: list[SpaceId]) -> None:
+async def measure(desk: Desk, spaces: Sequence[SpaceId]) -> None:
     """Move the gauges to what waits now."""
     counts = [await desk.store.one(Q["waiting_counts"], space=space) for space in spaces]
     MEMORY_PENDING.set(sum(row["pending"] for row in counts))
@@ -34,7 +36,7 @@ async def missing_vectors(desk: Desk, space: SpaceId) -> int:
     return int(row["missing"])
 
 
-async def check_memory(desk: Desk, spaces: list[SpaceId]) -> Check:
+async def check_memory(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
     """Whether memories wait for a vector."""
     missing = sum([await missing_vectors(desk, space) for space in spaces])
     if missing:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from festinger.errors import Replayed
+from festinger.ids import SpaceId
 from festinger.memory.desk import Desk
 from festinger.memory.given import Given
 from festinger.memory.learned import Learned, learned_of
@@ -41,6 +42,11 @@ async def earlier(desk: Desk, transaction: Transaction, place: Place, given: Giv
     memory = UUID(kept["memory"]) if kept["memory"] else None
     found = await find_all(transaction, place.space, [memory]) if memory else {}
     return learned_of(kept, next(iter(found.values()), None))
+
+
+async def prune_keys(desk: Desk, space: SpaceId) -> int:
+    """Let go of keys that are too old to mean anything."""
+    return await desk.store.run(Q["prune_keys"], space=space, before=desk.clock() - KEPT_FOR)
 
 
 async def once(desk: Desk, transaction: Transaction, place: Place, *, given: Given, write: Write) -> Learned:

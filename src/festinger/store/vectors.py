@@ -96,8 +96,10 @@ def index_name(table: str, model: VectorModel) -> str:
     return f"{table}_hnsw_{digest}"
 
 
-async def ensure_index(store: Store, table: str, model: VectorModel) -> bool:
+async def ensure_index(store: Store, table: str, model: VectorModel, *, purpose: str | None = None) -> bool:
     """Have the index of a model in place; whether it is. Takes long the first time, and blocks no write.
+
+    A table that keeps vectors of several purposes is indexed for the one that is searched.
 
     While another process builds it, or where a model has too many dimensions for one, searches are right
     but slower.
@@ -113,8 +115,9 @@ async def ensure_index(store: Store, table: str, model: VectorModel) -> bool:
             return False
         # What an earlier build left unfinished is in the way of this one.
         await connection.execute(_placed(Q["drop_vector_index"], index=index).encode())
+        query = Q["create_vector_index" if purpose is None else "create_purpose_index"]
         await connection.execute(
-            _placed(Q["create_vector_index"], index=index, table=table, model=model).encode()
+            _placed(query, index=index, table=table, model=model, purpose=purpose).encode()
         )
         log.info("vector index built", table=table, model=model.name)
         return True
@@ -131,11 +134,15 @@ async def _is_valid(connection: Connection, index: str) -> bool:
     return await cursor.fetchone() is not None
 
 
-def _placed(query: Query, *, model: VectorModel | None = None, **names: str) -> str:
+def _placed(
+    query: Query, *, model: VectorModel | None = None, purpose: str | None = None, **names: str
+) -> str:
     """The statement with names and literals in its places, quoted by psycopg. The server takes neither as a
     parameter: an index is named in its statement, and matches only what it was built for literally."""
     places: dict[str, sql.Composable] = {place: sql.Identifier(name) for place, name in names.items()}
     if model:
         places |= {"model": sql.Literal(model.name), "dims": sql.Literal(model.dims)}
+    if purpose:
+        places["purpose"] = sql.Literal(purpose)
     # In one pass: a name that looks like a place is left as it is.
     return _PLACE.sub(lambda match: places[match[1]].as_string(None), query.sql)

@@ -295,7 +295,7 @@ async def _settle_memories(
 ) -> None:
     if settle is None:
         raise BadDecision("Nobody here can decide about memories.")
-    kept = await settle(change.transaction, item, verdict)
+    kept = await settle(change.transaction, change.space, item, verdict)
     status = DISMISSED if verdict.decision == Decision.DISMISS else RESOLVED
     resolution = _resolution(verdict, Places()) | kept
     await close(change, item.id, status=status, resolution=resolution, about="memory")
@@ -306,7 +306,7 @@ async def _undo_in(change: Writing, item: Conflict) -> None:
     if item.about == "memory":
         if change.desk.unsettle_memory is None:
             raise Refused("Nobody here can take back what was decided about memories.")
-        await change.desk.unsettle_memory(change.transaction, item, change.by)
+        await change.desk.unsettle_memory(change.transaction, change.space, item, change.by)
         await reopen(change, item, resolution)
         return
     await _check_untouched(change, resolution.get("after", []))

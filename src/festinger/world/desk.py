@@ -24,11 +24,11 @@ class AskToWrite(Protocol):
     ) -> object: ...
 
 
-SettleMemory = Callable[[Transaction, Any, Any], Awaitable[dict[str, Any]]]
+SettleMemory = Callable[[Transaction, SpaceId, Any, Any], Awaitable[dict[str, Any]]]
 """Carries out a verdict on two memories within the transaction; what is kept of it. Given the conflict and the
 verdict; what memories are is known above this room."""
 
-UnsettleMemory = Callable[[Transaction, Any, str], Awaitable[None]]
+UnsettleMemory = Callable[[Transaction, SpaceId, Any, str], Awaitable[None]]
 """Takes back, in somebody's name, what a verdict on the two memories of a conflict did."""
 
 AskToLearn = Callable[[Transaction, SpaceId, str], Awaitable[object]]

@@ -1,0 +1,187 @@
+"""How is the memory joined to the rest of the house?
+
+Builds what the room needs, seats the judges, makes its jobs known and lets it settle the conflicts of the world's
+queue. Pairs that wait for a model are judged by a job, tried again as their time comes, and answered by people at
+the doors; vectors that were missing come by themselves.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from festinger.embedding.embedder import Embedder
+from festinger.events.event import Event
+from festinger.ids import SpaceId
+from festinger.jobs.run import Run
+from festinger.jobs.work import Queue
+from festinger.judge.cascade import Terms as JudgeTerms
+from festinger.judge.judgement import Judgement
+from festinger.judge.pair import Pair, Waiting
+from festinger.judge.records import Desk as JudgeDesk
+from festinger.judge.retry import retry
+from festinger.llm.call import Caller
+from festinger.llm.port import Model, Purpose
+from festinger.memory.candidates import INDEX
+from festinger.memory.decision import Action
+from festinger.memory.desk import Desk, Terms
+from festinger.memory.judges import Judges
+from festinger.memory.keys import prune_keys
+from festinger.memory.pairs import JUDGE, judge_pairs, load_pair, settle_pair
+from festinger.memory.recheck import embed_missing, recheck
+from festinger.memory.revising import RECHECK
+from festinger.memory.settling import settle, unsettle
+from festinger.memory.storing import EMBED
+from festinger.store.pool import Transaction
+from festinger.store.vectors import VectorModel, ensure_index
+from festinger.text.blocks import Mark, without_blocks
+from festinger.world.conflicts import Conflict
+from festinger.world.decisions import Verdict
+
+if TYPE_CHECKING:
+    from festinger.app.wiring import App
+
+EMBED_EVERYWHERE = "embed_everywhere"
+RETRY = "retry_judgements"
+TEND = "tend_memory"
+
+EACH_MINUTE = "* * * * *"
+EACH_FIVE_MINUTES = "*/5 * * * *"
+NIGHTLY = "51 3 * * *"
+
+TABLE = "memory_vector"
+SEARCHED = "store"
+"""The purpose whose vectors are searched."""
+
+JUDGING_LIMIT = timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRoom:
+    """The memory of every space, as this process opens it."""
+
+    desk: Desk
+    judges: Judges
+
+    async def settle(
+        self, transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: Verdict
+    ) -> dict[str, Any]:
+        """Carry out a verdict on two memories, within the transaction that closes their conflict."""
+        return await settle(self.desk, transaction, space, conflict=conflict, verdict=verdict)
+
+    async def unsettle(self, transaction: Transaction, space: SpaceId, conflict: Conflict, by: str) -> None:
+        """Take back what a verdict on two memories did."""
+        await unsettle(self.desk, transaction, space, conflict=conflict, by=by)
+
+
+def build_memory(app: "App") -> MemoryRoom:
+    """The room, with everything that it takes from the house."""
+
+    async def model_for(space: SpaceId) -> Model | None:
+        return await app.model(Purpose.JUDGE, Caller(space=space))
+
+    def judge_terms(space: SpaceId) -> JudgeTerms:
+        chosen = app.settings.for_space(space).judge
+        return JudgeTerms(accept=chosen.accept, calls_per_hour=chosen.calls_per_hour)
+
+    def terms(space: SpaceId) -> Terms:
+        chosen = app.settings.for_space(space)
+        return Terms(memory=chosen.memory, accept=chosen.judge.accept)
+
+    def embedder() -> Embedder | None:
+        return app.embedder
+
+    async def ask(transaction: Transaction, job: str, **ids: Any) -> None:
+        name = ":".join([job, *map(str, ids.values())])
+        await app.jobs.defer(transaction, job, lock=name, queueing_lock=name, **ids)
+
+    def without_ours(text: str) -> str:
+        return without_blocks(text, Mark(label=app.settings.now.proxy.label))
+
+    judges = Judges(
+        JudgeDesk(
+            store=app.store,
+            outbox=app.outbox,
+            clock=app.tools.clock,
+            new_id=app.tools.new_id,
+            max_tries=lambda space: app.settings.for_space(space).judge.max_tries,
+        ),
+        stopwatch=app.tools.stopwatch,
+        terms=judge_terms,
+        model_for=model_for,
+    )
+    desk = Desk(
+        store=app.store,
+        outbox=app.outbox,
+        clock=app.tools.clock,
+        stopwatch=app.tools.stopwatch,
+        new_id=app.tools.new_id,
+        terms=terms,
+        embedder=embedder,
+        panel=judges,
+        world=app.world.desk,
+        ask=ask,
+        without_blocks=without_ours,
+    )
+    return MemoryRoom(desk=desk, judges=judges)
+
+
+def register_memory(app: "App", room: MemoryRoom) -> None:
+    """Make the room's jobs and its subscriber known."""
+    desk = room.desk
+
+    async def judge(_run: Run, *, space: str, memory: str) -> None:
+        await judge_pairs(desk, SpaceId(space), UUID(memory))
+
+    async def look_again(_run: Run, *, space: str, memory: str) -> None:
+        await recheck(desk, SpaceId(space), UUID(memory))
+
+    async def embed_space(run: Run, *, space: str) -> int:
+        async def report(done: int) -> None:
+            await run.report(done, note="memories embedded")
+
+        return await embed_missing(desk, SpaceId(space), report=report)
+
+    async def embed_everywhere(run: Run) -> None:
+        for space in app.directory.ids():
+            await embed_space(run, space=space)
+
+    async def index(_run: Run, *, model: str, dims: int) -> None:
+        await ensure_index(app.store, TABLE, VectorModel(name=model, dims=dims), purpose=SEARCHED)
+
+    async def tend(_run: Run) -> None:
+        for space in app.directory.ids():
+            await prune_keys(desk, space)
+
+    app.jobs.register(JUDGE, judge, queue=Queue.JUDGE, limit=JUDGING_LIMIT)
+    app.jobs.register(RECHECK, look_again)
+    app.jobs.register(EMBED, embed_space)
+    app.jobs.register(EMBED_EVERYWHERE, embed_everywhere, queue=Queue.SLEEP, schedule=EACH_FIVE_MINUTES)
+    app.jobs.register(INDEX, index, queue=Queue.INDEX, limit=timedelta(hours=6))
+    app.jobs.register(TEND, tend, queue=Queue.SLEEP, schedule=NIGHTLY)
+    _register_waiting(app, room)
+
+
+def _register_waiting(app: "App", room: MemoryRoom) -> None:
+    """What waits for a judge: asked at once in a job, and again when its time comes."""
+
+    async def ask_judges(transaction: Transaction, event: Event) -> None:
+        await room.desk.ask(transaction, JUDGE, space=event.space, memory=event.payload["memory"])
+
+    async def try_again(_run: Run) -> None:
+        for space in app.directory.ids():
+            await retry(room.judges, space, load=load, settle=settled)
+
+    async def load(space: SpaceId, waiting: Waiting) -> Pair | None:
+        return await load_pair(room.desk, space, waiting)
+
+    async def settled(space: SpaceId, pair: Pair, judgement: Judgement) -> object:
+        return await settle_pair(room.desk, space, pair, judgement)
+
+    app.outbox.subscribe("fact_learned", JUDGE, ask_judges, wants=is_pending)
+    app.jobs.register(RETRY, try_again, queue=Queue.JUDGE, schedule=EACH_MINUTE, limit=JUDGING_LIMIT)
+
+
+def is_pending(event: Event) -> bool:
+    """Whether somebody must be asked about what was learnt."""
+    return bool(event.payload["action"] == Action.PENDING.value)
