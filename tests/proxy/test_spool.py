@@ -1,5 +1,7 @@
 """What was spooled comes back in its order, whatever was torn off or garbled on the way."""
 
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -151,3 +153,36 @@ def test_a_record_longer_than_one_read_comes_back_whole(tmp_path: Path):
     spool.append([b"one", long, b"three"], limit=10**8)
 
     assert everything(spool) == [b"one", long, b"three"]
+
+
+@pytest.mark.requirement("F-14")
+def test_a_full_disk_costs_what_did_not_fit_and_nothing_that_lay_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    spool = Spool(tmp_path / "spool", name="1")
+    spool.append([b"one"], limit=PLENTY)
+    real = os.pwrite
+
+    def half(handle: int, data: bytes, at: int) -> int:
+        if len(data) < 8:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(handle, data[: len(data) // 2], at)
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "pwrite", half)
+        with pytest.raises(OSError, match="No space left"):
+            spool.append([b"two", b"three"], limit=PLENTY)
+    spool.append([b"four"], limit=PLENTY)
+
+    assert everything(spool) == [b"one", b"four"]
+
+
+@pytest.mark.requirement("F-14")
+def test_a_file_that_cannot_be_opened_is_left_alone_and_the_others_are_read(tmp_path: Path):
+    (tmp_path / "spool" / "0.spool").mkdir(parents=True)
+    (tmp_path / "spool" / "1.spool").write_bytes(line_of(b"one"))
+    spool = Spool(tmp_path / "spool", name="2")
+
+    spool.adopt()
+
+    assert everything(spool) == [b"one"]

@@ -16,9 +16,10 @@ from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, SpaceId
 from festinger.proxy import writer as writing
 from festinger.proxy.capture import Capture
 from festinger.proxy.entries import Logged, record_of
-from festinger.proxy.health import check_capture, check_served
+from festinger.proxy.health import check_capture, check_served, check_steadiness
 from festinger.proxy.spool import Spool, line_of
 from festinger.proxy.writing import write
+from festinger.seeing.metrics import LISTED, PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
 from festinger.settings.tree import ProxySettings
 from festinger.store.exchanges import StoredExchange, Words, session_messages
 from festinger.store.requests import LoggedRequest, list_requests
@@ -252,3 +253,37 @@ def test_a_spool_that_waits_is_told(tmp_path: Path):
     queue, waiting = check_capture(at.writer)
 
     assert (queue.severity, waiting.severity) == ("ok", "warn")
+
+
+@pytest.mark.requirement("P-91")
+def test_moved_prefixes_and_open_breakers_are_told():
+    before = {check.name: check.details for check in check_steadiness()}
+    PROXY_PREFIX_CHANGED.labels("notes").inc()
+    PROXY_BREAKERS_OPEN.inc()
+    try:
+        prefix, breakers = check_steadiness()
+    finally:
+        PROXY_BREAKERS_OPEN.dec()
+
+    assert (prefix.severity, breakers.severity) == ("warn", "warn")
+    assert prefix.details["changed"] == before["proxy.prefix"]["changed"] + 1
+    assert breakers.details["open"] == before["proxy.breakers"]["open"] + 1
+
+
+NAMED = {
+    "requests": ("route", "status"), "overhead_seconds": ("phase",), "memory": ("result", "reason"),
+    "notes_injected": (), "block_tokens": (), "prefix_changed": ("reason",), "loops": ("rule", "level"),
+    "stream_cuts": ("rule",), "breakers_open": (), "upstream_errors": ("kind",), "cancelled": ("window",),
+    "capture_dropped": (), "spool_bytes": (), "sessions": (),
+}  # fmt: skip
+
+
+@pytest.mark.requirement("P-90")
+def test_every_number_of_the_door_is_shown_with_its_labels():
+    shown = {
+        metric.name.removeprefix("festinger_proxy_").removesuffix("_total"): metric.labels
+        for metric in LISTED
+        if metric.name.startswith("festinger_proxy_")
+    }
+
+    assert NAMED.items() <= shown.items()

@@ -154,7 +154,7 @@ async def test_nothing_is_kept_where_capture_is_off(database_url: str, tmp_path:
     assert (words, events) == (set(), [])
 
 
-@pytest.mark.requirement("P-43", "P-55")
+@pytest.mark.requirement("P-43")
 async def test_what_was_said_where_nothing_may_be_learnt_is_not_learnt_later(
     database_url: str, tmp_path: Path
 ):
@@ -169,7 +169,6 @@ async def test_what_was_said_where_nothing_may_be_learnt_is_not_learnt_later(
     assert ("person", "Is it done?") in words
 
 
-@pytest.mark.requirement("P-18")
 async def test_what_a_person_said_is_kept_though_the_answer_was_an_error(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path, **PATIENT) as at:
         at.model.says(Turn(status=500, text="out of memory"), "Certainly.")
@@ -224,7 +223,6 @@ async def test_a_client_that_goes_leaves_behind_what_was_said_so_far(
     assert reply.startswith(said.get(Origin.MODEL, ""))
 
 
-@pytest.mark.requirement("P-56")
 async def test_a_request_can_be_looked_up_by_the_id_that_its_answer_carried(
     database_url: str, tmp_path: Path
 ):
@@ -241,7 +239,6 @@ async def test_a_request_can_be_looked_up_by_the_id_that_its_answer_carried(
     assert "Deploy" not in json.dumps(found.details)
 
 
-@pytest.mark.requirement("P-56")
 async def test_the_log_holds_words_only_where_somebody_has_set_so(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path, **PATIENT, proxy__log_text=True) as at:
         at.model.says("Certainly.")

@@ -21,7 +21,7 @@ from festinger.ids import MAIN_SPACE
 from festinger.proxy.attendant import Attendant
 from festinger.proxy.chronicle import Chronicle
 from festinger.proxy.door import ASGIApp
-from festinger.proxy.health import check_capture, check_served, check_upstreams
+from festinger.proxy.health import check_capture, check_served, check_steadiness, check_upstreams
 from festinger.proxy.in_time import InTime
 from festinger.proxy.mind import WorldMind
 from festinger.proxy.modelfiles import Modelfiles
@@ -73,7 +73,11 @@ def built(plan: Plan) -> House:
             yield app
 
     async def more_checks() -> Sequence[Check]:
-        checks = [*await check_upstreams(plan.upstream, plan.settings.now.proxy), *check_capture(writer)]
+        checks = [
+            *await check_upstreams(plan.upstream, plan.settings.now.proxy),
+            *check_capture(writer),
+            *check_steadiness(),
+        ]
         if keeper.app is not None:
             with suppress(StoreDown):  # that it is away is told already
                 checks.append(await check_served(keeper.app.store, now=plan.tools.clock()))

@@ -8,10 +8,13 @@ asks for a key is there.
 import asyncio
 from datetime import datetime, timedelta
 
+from prometheus_client import Counter, Gauge
+
 from festinger.proxy.routes import Protocol
 from festinger.proxy.upstream import Asking, Upstream, UpstreamFailed, base_for
 from festinger.proxy.writer import CROWDED, Writer
 from festinger.seeing.checks import Check, fail, ok, warn
+from festinger.seeing.metrics import PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
 from festinger.settings.tree import ProxySettings
 from festinger.store.pool import Store
 from festinger.store.requests import count_requests
@@ -90,6 +93,34 @@ def _spool(writer: Writer) -> Check:
             waiting_bytes=waiting,
         )
     return ok("proxy.spool", "Nothing waits for the store.")
+
+
+def check_steadiness() -> list[Check]:
+    """Whether prompts keep their beginnings, and whether loops had to be stopped."""
+    moved, stopped = total_of(PROXY_PREFIX_CHANGED), total_of(PROXY_BREAKERS_OPEN)
+    prefix = ok("proxy.prefix", "Prompts keep their beginnings.", changed=moved)
+    if moved:
+        prefix = warn(
+            "proxy.prefix",
+            f"{moved} prompts lost their beginning since the start; the model had to read those anew.",
+            "`festinger_proxy_prefix_changed_total` says why; `proxy.injection_position: turn` keeps them.",
+            changed=moved,
+        )
+    breakers = ok("proxy.breakers", "No session is stopped.", open=stopped)
+    if stopped:
+        breakers = warn(
+            "proxy.breakers",
+            f"{stopped} sessions go round in circles and are stopped.",
+            "Look at `/admin/loops`; a message of a person lets a session go on.",
+            open=stopped,
+        )
+    return [prefix, breakers]
+
+
+def total_of(metric: Counter | Gauge) -> int:
+    """What a metric comes to, whatever its labels."""
+    samples = [sample for family in metric.collect() for sample in family.samples]
+    return int(sum(sample.value for sample in samples if not sample.name.endswith("_created")))
 
 
 async def check_served(store: Store, *, now: datetime) -> Check:
