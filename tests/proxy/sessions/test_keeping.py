@@ -116,3 +116,57 @@ def test_whatever_comes_and_goes_the_indexes_hold_what_is_kept(steps: list[tuple
             assert sessions.is_ours(owner, BLOCK.text) is bool(kept)
         assert max(len(sessions._by_head), len(sessions._by_word)) <= 2 * len(sessions)
     assert len(sessions) <= 3
+
+
+HASHES = st.sampled_from([b"1", b"2", b"3"])
+BLOCKS = st.dictionaries(
+    HASHES, st.sampled_from([BLOCK, Block(label="", lines=(Line(text="d: [b] e"),))]), max_size=3
+)
+KEPT = st.builds(
+    lambda name, caller, head, recent, said, blocks: Session(
+        caller=caller,
+        id=SessionId(name),
+        at=NOON,
+        head=head,
+        recent=recent,
+        replies=tuple(Reply(text="", content=content, at=NOON) for content in said),
+        blocks=blocks,
+    ),
+    st.sampled_from("abc"),
+    st.sampled_from([DOBBY, WINKY]),
+    st.one_of(st.none(), HASHES),
+    st.frozensets(HASHES),
+    st.lists(HASHES, max_size=2),
+    BLOCKS,
+)
+
+
+@given(kept=st.lists(KEPT, max_size=12), most=st.integers(1, 4))
+def test_sessions_are_found_by_what_they_are_now_and_by_nothing_that_they_were(
+    kept: list[Session], most: int
+):
+    sessions = Sessions(most=most, idle=HOUR)
+    newest: dict[tuple[Caller, str], Session] = {}
+    for each in kept:
+        sessions.keep(each)
+        newest.pop((each.caller, each.id), None)
+        newest[each.caller, each.id] = each
+    live = [*newest.values()][-most:]
+
+    for caller in (DOBBY, WINKY):
+        mine = [each for each in live if each.caller == caller]
+        assert sessions.newest(caller, now=NOON, limit=9) == mine[::-1]
+        for found in (b"1", b"2", b"3"):
+            alike = [each for each in mine if each.head == found]
+            said = [
+                each
+                for each in mine
+                if found in each.recent or found in {one.content for one in each.replies}
+            ]
+            assert sessions.alike(caller, found, now=NOON) == alike[::-1]
+            assert {each.id for each in sessions.that_said(caller, [found], now=NOON)} == {
+                each.id for each in said
+            }
+        for text in (BLOCK.text, "other"):
+            ours = any(text == block.text for each in mine for block in each.blocks.values())
+            assert sessions.is_ours(caller, text) is ours
