@@ -5,7 +5,7 @@ document. A piece that cannot be read is counted and passed over, because the cl
 we make of them. A reader that would have to hold more than its limit stops reading for good.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
@@ -20,6 +20,8 @@ class Frame:
 
     data: Any
     event: str = ""
+    end: int = field(default=0, compare=False)
+    """How many bytes of the stream had come when it was complete."""
 
 
 DONE = "[DONE]"
@@ -32,10 +34,6 @@ class Reader(Protocol):
     @property
     def overflowed(self) -> bool:
         """Whether there was too much to hold, so that nothing more is read."""
-
-    @property
-    def pending(self) -> int:
-        """How many of the latest bytes belong to a frame that is not complete."""
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that these bytes complete."""
@@ -65,10 +63,6 @@ class _Lines:
         self._hold(tail)
         return lines
 
-    @property
-    def held(self) -> int:
-        return self._size
-
     def rest(self) -> bytes:
         held, self._held, self._size = b"".join(self._held), [], 0
         return held
@@ -86,15 +80,12 @@ class NdjsonReader:
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
         self._lines = _Lines(limit)
+        self._read = 0
         self.unreadable = 0
 
     @property
     def overflowed(self) -> bool:
         return self._lines.overflowed
-
-    @property
-    def pending(self) -> int:
-        return self._lines.held
 
     def feed(self, chunk: bytes) -> list[Frame]:
         return self._frames(self._lines.feed(chunk))
@@ -105,10 +96,11 @@ class NdjsonReader:
     def _frames(self, lines: list[bytes]) -> list[Frame]:
         frames = []
         for line in lines:
+            self._read += len(line) + 1
             if not line.strip():
                 continue
             try:
-                frames.append(Frame(data=orjson.loads(line)))
+                frames.append(Frame(data=orjson.loads(line), end=self._read))
             except orjson.JSONDecodeError:
                 self.unreadable += 1
         return frames
@@ -123,21 +115,17 @@ class SseReader:
         self._event = ""
         self._data: list[bytes] = []
         self._size = 0
-        self._since = 0
+        self._read = 0
         self.unreadable = 0
 
     @property
     def overflowed(self) -> bool:
         return self._lines.overflowed or self._size > self._limit
 
-    @property
-    def pending(self) -> int:
-        return self._since + self._lines.held
-
     def feed(self, chunk: bytes) -> list[Frame]:
         frames: list[Frame] = []
         for line in self._lines.feed(chunk):
-            self._since += len(line) + 1
+            self._read += len(line) + 1
             if self._size <= self._limit:
                 self._take(line.removesuffix(b"\r"), frames)
         return frames
@@ -163,12 +151,12 @@ class SseReader:
 
     def _dispatch(self, frames: list[Frame]) -> None:
         data, event = b"\n".join(self._data), self._event
-        self._data, self._event, self._size, self._since = [], "", 0, 0
+        self._data, self._event, self._size = [], "", 0
         if data.strip() == DONE.encode():
-            frames.append(Frame(data=DONE, event=event))
+            frames.append(Frame(data=DONE, event=event, end=self._read))
         elif data:
             try:
-                frames.append(Frame(data=orjson.loads(data), event=event))
+                frames.append(Frame(data=orjson.loads(data), event=event, end=self._read))
             except orjson.JSONDecodeError:
                 self.unreadable += 1
 
@@ -182,10 +170,6 @@ class JsonReader:
         self._size = 0
         self.unreadable = 0
         self.overflowed = False
-
-    @property
-    def pending(self) -> int:
-        return self._size
 
     def feed(self, chunk: bytes) -> list[Frame]:
         self._size += len(chunk)

@@ -2,7 +2,7 @@
 
 The tap reads a copy of the bytes and hands frames to one listener, then says how the answer ended. It never
 holds a byte back, and a listener that fails is left behind while the stream goes on. A listener may ask for the
-answer to end, which it then does after the last whole frame. Nobody listening means no tap at all.
+answer to end, which it then does after the frame that was heard last. Nobody listening means no tap at all.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,6 +53,7 @@ class Tap:
         self._reader = reader
         self._streamed = not isinstance(reader, JsonReader)
         self._endless = endless
+        self._fed = 0
         self._mark: Ended | None = None
         self._failed = False
 
@@ -61,27 +62,19 @@ class Tap:
         cut = None
         if not self._failed:
             with going_on(PART) as attempt:
-                cut = self._cut(chunk, self._hear(self._reader.feed(chunk)))
+                cut = self._hear(self._reader.feed(chunk))
             self._failed = attempt.failed != ""
+            self._fed += len(chunk)
         return cut
 
     def end(self, how: Ended | None = None) -> None:
         """`how` if it is known from outside; else what the answer itself said, and without a word, abrupt."""
         if not self._failed:
             with going_on(PART):
+                self._endless = False
                 if self._mark is not Ended.CUT:
                     self._hear(self._reader.finish())
                 self._listener.ended(how or self._mark or Ended.ABRUPT, unreadable=self._reader.unreadable)
-
-    def _cut(self, chunk: bytes, ending: Ending | None) -> Cut | None:
-        # The end may have come in the same chunk as the reason to cut.
-        if ending is None or self._mark is not None or not self._endless:
-            return None
-        last = ending()
-        if not last:
-            return None
-        self._mark = Ended.CUT
-        return Cut(whole=len(chunk) - self._reader.pending, ending=last)
 
     def __enter__(self) -> Self:
         return self
@@ -92,12 +85,14 @@ class Tap:
         else:
             self.end(Ended.ABRUPT if issubclass(kind, UpstreamFailed) else Ended.CLIENT)
 
-    def _hear(self, frames: list[Frame]) -> Ending | None:
-        ending = None
+    def _hear(self, frames: list[Frame]) -> Cut | None:
         for frame in frames:
             self._mark = mark_in(frame, streamed=self._streamed) or self._mark
-            ending = self._listener.hear(frame) or ending
-        return ending
+            ending = self._listener.hear(frame)
+            if ending is not None and self._mark is None and self._endless and (last := ending()):
+                self._mark = Ended.CUT
+                return Cut(whole=frame.end - self._fed, ending=last)
+        return None
 
 
 _NO_TAP = nullcontext(None)

@@ -23,7 +23,7 @@ from festinger.events.event import Happening
 from festinger.ids import MAIN_SPACE
 from festinger.proxy.capture import Capture, without_any_secret
 from festinger.proxy.edge import going_on
-from festinger.proxy.entries import Entry, entry_in, record_of
+from festinger.proxy.entries import Entry, Happened, entry_in, record_of
 from festinger.proxy.pacing import Pace
 from festinger.proxy.spool import Refused, Spool
 from festinger.proxy.writing import write
@@ -82,7 +82,7 @@ class Writer:
         self._settings = settings
         self._stopwatch = stopwatch
         self._pace = Pace(stopwatch)
-        self._queue: deque[Capture] = deque()
+        self._queue: deque[Capture | Happened] = deque()
         self._quick: deque[Entry] = deque()
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
@@ -154,7 +154,8 @@ class Writer:
         await asyncio.to_thread(self._spool.close)
 
     def _lane(self, entry: Entry) -> deque[Any]:
-        return self._queue if isinstance(entry, Capture) else self._quick
+        # What happened is told in the order of the exchanges that it lies between.
+        return self._queue if isinstance(entry, Capture | Happened) else self._quick
 
     def _until_next(self) -> float:
         return max(self._retry_at - self._stopwatch(), 0.0) if self.is_away else ADOPT_SECONDS

@@ -50,18 +50,19 @@ async def _write(app: App, space: SpaceId, entries: Sequence[Entry], *, pace: Pa
             await keep_sessions(transaction, space, sessions)
         if requests := [entry.request for entry in _of(entries, Logged)]:
             await log_requests(transaction, space, requests)
-        if told := [each for entry in _of(entries, Happened) for each in entry.happenings]:
-            await app.outbox.emit_all(transaction, told, space=space)
-        written = await _write_captures(app, transaction, space, captures=captures) if captures else Written()
+        # In the order in which it happened: what is told of a session last is taken for how it stands.
+        told = [entry for entry in entries if isinstance(entry, Capture | Happened)]
+        written = await _write_told(app, transaction, space, entries=told) if told else Written()
         for message in sorted(written.messages & spoken.keys()):
             if await keep_claims(app.world.desk, transaction, space, spoken[message]):
                 await app.world.desk.ask_to_learn(transaction, space, str(message))
     await _count(app, captures, new=written.messages, pace=pace)
 
 
-async def _write_captures(
-    app: App, transaction: Transaction, space: SpaceId, *, captures: Sequence[Capture]
+async def _write_told(
+    app: App, transaction: Transaction, space: SpaceId, *, entries: Sequence[Capture | Happened]
 ) -> Written:
+    captures = _of(entries, Capture)
     sessions = {capture.exchange.session for capture in captures}
     # Whoever writes of a session writes alone, so that its first exchange is the first for everybody.
     await app.outbox.hold(transaction, [subject_of(session) for session in sessions], space=space)
@@ -69,11 +70,14 @@ async def _write_captures(
     written = await write_exchanges(transaction, space, [capture.exchange for capture in captures])
     told: list[Happening] = []
     left = set(written.exchanges)
-    for capture in captures:
-        exchange = capture.exchange
+    for entry in entries:
+        if isinstance(entry, Happened):
+            told += entry.happenings
+            continue
+        exchange = entry.exchange
         if exchange.id in left:
             left.discard(exchange.id)
-            told += happenings(capture, new_messages=written.messages, is_first=exchange.session not in known)
+            told += happenings(entry, new_messages=written.messages, is_first=exchange.session not in known)
             known.add(exchange.session)
     await app.outbox.emit_all(transaction, told, space=space)
     return written
