@@ -178,6 +178,7 @@ def some_value(column: dict[str, Any]) -> str:
         "halfvec": "'[1]'",
         "vector": "'[1]'",
         "tsvector": "'a'",
+        "regconfig": "'english'",
         "interval": "'1 s'",
         "bool": "true",
     }

@@ -9,7 +9,7 @@ from tests.jobs.desk import rows
 from tests.world.worldly import Bench, events, kept, queue, table
 
 from festinger.errors import AlreadyDecided, BadDecision, NoSuchConflict, Refused, Stale, UndoBlocked
-from festinger.ids import MAIN_SPACE, MemoryId, Origin
+from festinger.ids import MAIN_SPACE, MemoryId, Origin, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.world.collision import Collision, collision_type
 from festinger.world.conflicts import Conflict, conflicts, count_pending, item_json, open_memory_conflict
@@ -319,7 +319,9 @@ async def test_memories_that_contradict_each_other_wait_in_the_same_queue(store:
     old, new = MemoryId(UUID(int=1)), MemoryId(UUID(int=2))
     settled: list[str] = []
 
-    async def settle(_transaction: Transaction, item: Conflict, said: Verdict) -> dict[str, Any]:
+    async def settle(
+        _transaction: Transaction, _space: SpaceId, item: Conflict, said: Verdict
+    ) -> dict[str, Any]:
         settled.append(said.decision)
         return {"kept": str(item.new_memory)}
 

@@ -43,47 +43,19 @@ async def put(
 ) -> Memory | None:
     """Store a new memory with its first sighting, its vectors and what it derives from; none if the very same one
     is there already."""
-    said, given, place, vectors = prepared.said, prepared.said.given, prepared.place, prepared.vectors
-    weight = IMMUTABLE if given.immutable else FRESH
+    said, given, place = prepared.said, prepared.said.given, prepared.place
     row = await transaction.maybe(
         Q["put_memory"],
-        space=place.space,
-        id=prepared.ref,
-        owner=said.owner,
-        kind=said.kind.value,
-        content=said.text,
-        subject=said.subject,
-        subject_key=said.subject_key,
-        attribute_key=said.slot.attribute if said.slot else None,
-        value_key=said.slot.value if said.slot else None,
-        fold=said.fold,
-        gist=said.gist,
-        origin=said.origin.value,
-        trust=said.trust,
-        source=given.source,
-        source_tag=(given.source_tag or TAGS.get(said.origin, SourceTag.EXTERNAL_USER)).value,
-        source_confidence=given.source_confidence,
-        session=place.session,
-        episode=given.episode_id,
-        turn=given.turn_id,
         status=status.value,
         pending=pending,
         superseded_by=superseded_by.id if superseded_by else None,
         superseded_at=said.at if superseded_by else None,
-        valid_from=given.valid_from,
         valid_to=boundary(superseded_by, said.at) if superseded_by else None,
-        immutable=given.immutable,
-        alpha=weight.alpha,
-        beta=weight.beta,
-        event_time=given.event_time,
-        tags=list(given.tags),
-        metadata=json.dumps(given.metadata),
-        at=said.at,
-        agent=place.agent,
-        day=said.at.date(),
         counted=counted,
         uncounted=None if counted else status.value,
-        **_vector_columns(vectors),
+        **_statement_columns(prepared),
+        **_source_columns(prepared),
+        **_vector_columns(prepared.vectors),
     )
     if row is None:
         return None
@@ -96,9 +68,53 @@ async def put(
         to=[*given.derived_from, *(turn.id for turn in given.turns)],
         at=said.at,
     )
-    if vectors is None:
+    if prepared.vectors is None:
         await desk.ask(transaction, EMBED, space=place.space)
     return memory
+
+
+def _statement_columns(prepared: Prepared) -> dict[str, Any]:
+    """What is said, and how deeply it is held at first."""
+    said, given = prepared.said, prepared.said.given
+    weight = IMMUTABLE if given.immutable else FRESH
+    return {
+        "id": prepared.ref,
+        "owner": said.owner,
+        "kind": said.kind.value,
+        "content": said.text,
+        "subject": said.subject,
+        "subject_key": said.subject_key,
+        "attribute_key": said.slot.attribute if said.slot else None,
+        "value_key": said.slot.value if said.slot else None,
+        "fold": said.fold,
+        "gist": said.gist,
+        "valid_from": given.valid_from,
+        "immutable": given.immutable,
+        "alpha": weight.alpha,
+        "beta": weight.beta,
+        "event_time": given.event_time,
+        "tags": list(given.tags),
+        "metadata": json.dumps(given.metadata),
+    }
+
+
+def _source_columns(prepared: Prepared) -> dict[str, Any]:
+    """Who said it, where and when."""
+    said, given, place = prepared.said, prepared.said.given, prepared.place
+    return {
+        "space": place.space,
+        "agent": place.agent,
+        "session": place.session,
+        "origin": said.origin.value,
+        "trust": said.trust,
+        "source": given.source,
+        "source_tag": (given.source_tag or TAGS.get(said.origin, SourceTag.EXTERNAL_USER)).value,
+        "source_confidence": given.source_confidence,
+        "episode": given.episode_id,
+        "turn": given.turn_id,
+        "at": said.at,
+        "day": said.at.date(),
+    }
 
 
 def _vector_columns(vectors: Embedded | None) -> dict[str, Any]:
