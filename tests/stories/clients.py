@@ -35,8 +35,9 @@ class Client:
     """Says a text without async: the whole answer, and the pieces of a second one put together."""
 
 
-def asked(text: str) -> list[Any]:
-    return [{"role": "user", "content": text}]
+def asked(said: Any) -> list[Any]:
+    """One text of the user, or the messages that were given."""
+    return said if isinstance(said, list) else [{"role": "user", "content": said}]
 
 
 # ollama

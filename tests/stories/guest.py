@@ -38,7 +38,7 @@ class Guest:
     running: "subprocess.Popen[str] | None" = None
     environment: dict[str, str] = field(default_factory=dict)
 
-    async def ask(self, client: str, deed: str, url: str, text: str) -> Any:
+    async def ask(self, client: str, deed: str, url: str, text: Any) -> Any:
         asked = json.dumps({"client": client, "deed": deed, "url": url, "text": text})
         answer = json.loads(await asyncio.to_thread(self._exchange, asked))
         if answer["strangers"]:

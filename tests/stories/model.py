@@ -42,7 +42,7 @@ class Turn:
     status: int = 200
     """Beyond 200 the text is the error's message."""
     stalls: bool = False
-    """Says half of it and then nothing more, until the other side leaves."""
+    """Says everything but its end, and then nothing more until the other side leaves."""
 
     @property
     def pieces(self) -> list[str]:
@@ -121,7 +121,7 @@ class Model:
         response = web.StreamResponse(headers={"Content-Type": kind})
         await response.prepare(request)
         for number, piece in enumerate(pieces):
-            if turn.stalls and number == len(pieces) // 2:
+            if turn.stalls and number == len(pieces) - 1:
                 await self._wait_for_the_end()
             await response.write(_framed(piece, request.path))
         if request.path == "/v1/chat/completions":

@@ -1,7 +1,7 @@
 """The whole server, as `festinger serve` runs it, on a database of its own and before a model of the test's.
 
-Only three things differ from a person's server: time stands still until the test moves it, background work is done
-when the test waits for it, and no embedder is loaded.
+Only this differs from a person's server: time stands still until the test moves it, background work is done when the
+test waits for it, requests wait for memory as long as it takes, and no embedder is loaded.
 """
 
 import asyncio
@@ -138,7 +138,13 @@ async def stage(
     url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
     try:
         async with serving_model() as (upstream, model), aiohttp.ClientSession() as http:
-            chosen = {"embedding__model": "none:", "server__shutdown_seconds": 1, "proxy__upstream": upstream}
+            chosen = {
+                "embedding__model": "none:",
+                "server__shutdown_seconds": 1,
+                "proxy__upstream": upstream,
+                # What a story tells must not hang on how quick the machine is.
+                "proxy__memory_deadline_ms": 10_000,
+            }
             settings = settings_of(database_url, folder, **{**chosen, **flags})
             how = Running(settings=settings, tools=fixed_tools(hands), say=quietly, workers=False)
             async with running(how, sockets) as porch:

@@ -1,0 +1,64 @@
+"""The cache of the model server stays warm: over thirty turns each prompt begins with the one before, whatever is learnt
+and decided meanwhile."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.stories.plot import note_in
+from tests.stories.stage import Stage, stage
+
+NAMES = (
+    "gnommoweb",
+    "dobby",
+    "ramanujan",
+    "zorkmid",
+    "quuxdb",
+    "frobnitz",
+    "blorbo",
+    "snarfle",
+    "wibblet",
+    "grommix",
+)
+SYSTEM = {"role": "system", "content": "You look after the machines of a small university."}
+
+
+def line(turn: int) -> str:
+    """What the user says in a turn: three turns in ten each tell something, ask for it, and chat."""
+    name = NAMES[turn // 3]
+    return (f"{name} is a server.", f"How is {name} doing?", "Thank you, go on.")[turn % 3]
+
+
+async def conversation(at: Stage, *, stream: bool = False) -> list[list[dict[str, Any]]]:
+    """Thirty turns, while facts are learnt and a conflict is opened and decided; what was forwarded in each."""
+    history: list[dict[str, Any]] = [SYSTEM]
+    for turn in range(30):
+        at.model.says(f"That was turn {turn}, and nothing is wrong with it.")
+        history.append({"role": "user", "content": line(turn)})
+        body = {"model": "m", "messages": history, "stream": stream, "options": {"num_ctx": 32768}}
+        got = await at.post("/api/chat", body)
+        history.append({"role": "assistant", "content": got.body["message"]["content"]})
+        if turn % 3 == 0:
+            await at.until_known(NAMES[turn // 3])
+        if turn == 10:
+            await at.post("/iknowthat", {"fact": "server -isa machine"})
+            await at.post("/iknowthat", {"fact": "gnommoweb -isa machine"})
+            await at.until(at.pending)
+        if turn == 16:
+            assert (await at.night())["seen"] == 1
+    return [sent.body["messages"] for sent in at.model.heard]
+
+
+@pytest.mark.requirement("P-35")
+async def test_each_forwarded_list_begins_with_the_one_before(database_url: str, tmp_path: Path):
+    async with stage(database_url, tmp_path) as at:
+        forwarded = await conversation(at)
+
+    assert len(forwarded) == 30
+    for before, after in pairwise(forwarded):
+        assert after[: len(before)] == before
+    users = [message["content"] for message in forwarded[-1] if message["role"] == "user"]
+    noted = [note_in(text) for text in users]
+    assert [note for note in noted[1::3] if "server" in note] == [f"{name}: [type] server" for name in NAMES]
+    assert forwarded[-1][0] == SYSTEM
