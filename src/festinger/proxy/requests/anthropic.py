@@ -11,7 +11,6 @@ import orjson
 from festinger.ids import Origin
 from festinger.proxy.loops.message import Call, Message, Role
 from festinger.proxy.requests.cleaning import Cleaned, Cleaning, cleaned
-from festinger.proxy.requests.memo import remembered
 from festinger.proxy.requests.spoken import (
     ROLES,
     as_text,
@@ -20,6 +19,7 @@ from festinger.proxy.requests.spoken import (
     is_thinking,
     joined,
     read_content,
+    remembered,
     said,
     spoken,
 )
@@ -33,17 +33,13 @@ def turns(tree: dict[str, Any], rules: Cleaning) -> tuple[Turn, ...] | None:
         return None
     found = [spoken(Role.SYSTEM, system[0], path=("system",))] if tree.get("system") else []
     for index, message in enumerate(listed):
-        turn = _known_turn(message, index, rules)
+        if not isinstance(message, dict):
+            return None
+        turn = remembered(message, index, rules, listed="messages", read=_turn)
         if turn is None:
             return None
         found.append(turn)
     return tuple(found)
-
-
-def _known_turn(message: Any, index: int, rules: Cleaning) -> Turn | None:
-    if not isinstance(message, dict):
-        return None
-    return remembered(rules.memo, message, ("messages", index), lambda: _turn(message, index, rules))
 
 
 def _turn(message: dict[str, Any], index: int, rules: Cleaning) -> Turn | None:

@@ -4,8 +4,7 @@ from typing import Any
 
 from festinger.proxy.loops.message import Call, Role
 from festinger.proxy.requests.cleaning import Cleaning
-from festinger.proxy.requests.memo import remembered
-from festinger.proxy.requests.spoken import ROLES, as_text, read_content, spoken
+from festinger.proxy.requests.spoken import ROLES, as_text, read_content, remembered, spoken
 from festinger.proxy.requests.turn import Turn
 
 
@@ -16,15 +15,12 @@ def turns(tree: dict[str, Any], rules: Cleaning) -> tuple[Turn, ...] | None:
         return ()
     if not isinstance(listed, list):
         return None
-    found = [_known_turn(message, index, rules) for index, message in enumerate(listed)]
+    found = [
+        remembered(message, index, rules, listed="chat", read=_turn) if isinstance(message, dict) else None
+        for index, message in enumerate(listed)
+    ]
     read = tuple(turn for turn in found if turn is not None)
     return read if len(read) == len(found) else None
-
-
-def _known_turn(message: Any, index: int, rules: Cleaning) -> Turn | None:
-    if not isinstance(message, dict):
-        return None
-    return remembered(rules.memo, message, ("chat", index), lambda: _turn(message, index, rules))
 
 
 def _turn(message: dict[str, Any], index: int, rules: Cleaning) -> Turn | None:

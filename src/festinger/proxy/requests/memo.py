@@ -7,7 +7,6 @@ on more than its text.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -57,22 +56,9 @@ class Memo:
             self._chars -= gone
 
 
-def remembered(
-    memo: Memo | None, message: dict[str, Any], where: tuple[str, int], read: Callable[[], Turn | None]
-) -> Turn | None:
-    """The turn that a message is, from before or else by `read`; `where` names its list and its place there."""
-    if memo is None:
-        return read()
-    key = _key(message, where)
-    found = memo.find(key)
-    if found is None and (found := read()) is not None:
-        memo.keep(key, found)
-    return found
-
-
-def _key(message: dict[str, Any], where: tuple[str, int]) -> Key:
-    """By which a message is known at its place."""
-    role, content = message.get("role"), message.get("content")
-    if len(message) == PLAIN_KEYS and type(content) is str and type(role) is str:
-        return *where, role, content
-    return *where, "", orjson.dumps(message)
+def key_of(message: dict[str, Any], listed: str, index: int) -> Key:
+    """By which a message is known at its place of a list."""
+    content = message.get("content")
+    if len(message) == PLAIN_KEYS and type(content) is str and type(role := message.get("role")) is str:
+        return listed, index, role, content
+    return listed, index, "", orjson.dumps(message)

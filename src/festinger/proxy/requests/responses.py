@@ -6,8 +6,7 @@ import orjson
 
 from festinger.proxy.loops.message import Call, Role
 from festinger.proxy.requests.cleaning import Cleaned, Cleaning, cleaned
-from festinger.proxy.requests.memo import remembered
-from festinger.proxy.requests.spoken import ROLES, as_text, is_thinking, read_content, spoken
+from festinger.proxy.requests.spoken import ROLES, as_text, is_thinking, read_content, remembered, spoken
 from festinger.proxy.requests.turn import Path, Turn
 
 
@@ -27,18 +26,15 @@ def turns(tree: dict[str, Any], rules: Cleaning) -> tuple[Turn, ...] | None:
     for index, item in enumerate(given):
         if not isinstance(item, dict):
             return None
-        turn = _known_turn(item, ("input", index), rules)
+        turn = remembered(item, index, rules, listed="input", read=_turn)
         if turn is not None:
             found.append(turn)
     return tuple(found)
 
 
-def _known_turn(item: dict[str, Any], path: tuple[str, int], rules: Cleaning) -> Turn | None:
-    return remembered(rules.memo, item, path, lambda: _turn(item, path, rules))
-
-
-def _turn(item: dict[str, Any], path: Path, rules: Cleaning) -> Turn | None:
+def _turn(item: dict[str, Any], index: int, rules: Cleaning) -> Turn | None:
     """An item as a turn; nothing for what is neither said nor done, such as thinking."""
+    path: Path = ("input", index)
     kind = item.get("type", "message")
     if kind == "message":
         role = ROLES.get(as_text(item.get("role")))

@@ -1,6 +1,6 @@
 """How does one message of a protocol become the neutral values that everything else reads?"""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import orjson
@@ -8,6 +8,7 @@ import orjson
 from festinger.ids import Origin
 from festinger.proxy.loops.message import Call, Message, Role
 from festinger.proxy.requests.cleaning import Cleaned, Cleaning, cleaned
+from festinger.proxy.requests.memo import key_of
 from festinger.proxy.requests.origins import said_by_user
 from festinger.proxy.requests.turn import Path, Saying, Span, Turn
 
@@ -54,6 +55,24 @@ def spoken(
         carries=stable.carries,
         transient=stable.transient,
     )
+
+
+Read = Callable[[dict[str, Any], int, Cleaning], Turn | None]
+"""Reads one message, which stands so far down in its list."""
+
+
+def remembered(
+    message: dict[str, Any], index: int, rules: Cleaning, *, listed: str, read: Read
+) -> Turn | None:
+    """The turn that a message is, from before or else by `read`; `listed` names the kind of its list."""
+    memo = rules.memo
+    if memo is None:
+        return read(message, index, rules)
+    key = key_of(message, listed, index)
+    found = memo.find(key)
+    if found is None and (found := read(message, index, rules)) is not None:
+        memo.keep(key, found)
+    return found
 
 
 def said(role: Role, text: str) -> tuple[Saying, ...]:

@@ -7,6 +7,7 @@ user or the system says; an assistant's message is a history.
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from festinger.proxy.loops.message import Role
 from festinger.proxy.requests.turn import Request
@@ -24,12 +25,17 @@ def is_side(request: Request, patterns: Iterable[str]) -> bool:
     """Whether its first system text or its last user text is one of the known ones."""
     first_system = next((turn for turn in request.turns if turn.role is Role.SYSTEM), None)
     texts = [turn.text[:LOOKED_AT].casefold() for turn in (first_system, request.newest_user) if turn]
-    return any(matches(text, pattern.casefold()) for text in texts for pattern in patterns)
+    return any(matches(text, pattern) for text in texts for pattern in patterns)
+
+
+@lru_cache(maxsize=1024)
+def _pieces(pattern: str) -> tuple[str, ...]:
+    return tuple(pattern.casefold().split("*"))
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether a text begins like the pattern, in which `*` stands for anything; its end is free."""
-    pieces = pattern.split("*")
+    """Whether a text in small letters begins like the pattern, in which `*` stands for anything; its end is free."""
+    pieces = _pieces(pattern)
     if not text.lstrip().startswith(pieces[0]):
         return False
     here = text.find(pieces[0]) + len(pieces[0])
