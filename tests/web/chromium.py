@@ -6,24 +6,30 @@ machine, and hands over whatever it complained about.
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+from selenium.common.exceptions import TimeoutException, WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
+
+Seen = TypeVar("Seen")
 
 PATIENCE_S = 120.0
 """Longer than anything takes on a busy machine; a test that waits this long has failed."""
 
 NEEDED = {"chromium": "chromium", "chromedriver": "chromium-driver"}
 """Programs, with the Debian package that brings each."""
+
+LEAVING = "window.leaving = true"
+ARRIVED = "return window.leaving !== true && document.readyState === 'complete'"
+"""A mark on the page that is being left, and how the next one is known."""
 
 SWITCHES = (
     "--headless=new",
@@ -55,8 +61,7 @@ class Browser:
 
     def find(self, css: str) -> WebElement:
         """The first such element, as soon as there is one."""
-        found: WebElement = self._wait().until(lambda driver: driver.find_element(By.CSS_SELECTOR, css))
-        return found
+        return self._until(lambda driver: driver.find_element(By.CSS_SELECTOR, css), what=css)
 
     def all(self, css: str) -> list[WebElement]:
         return list(self.driver.find_elements(By.CSS_SELECTOR, css))
@@ -64,22 +69,26 @@ class Browser:
     def press(self, label: str, *, within: str = "main") -> None:
         """Press the button that says this, and wait for the page that follows."""
         path = f".//button[normalize-space()='{label}']"
-        button = self._wait().until(lambda _: self.find(within).find_element(By.XPATH, path))
+        button = self._until(
+            lambda driver: driver.find_element(By.CSS_SELECTOR, within).find_element(By.XPATH, path),
+            what=label,
+        )
+        self.run(LEAVING)
         button.click()
-        self._wait().until(staleness_of(button))
-        self.find("main")
+        self._until(lambda _: self.run(ARRIVED), what=f"the page after {label}")
 
     def text(self, css: str = "main") -> str:
-        return str(self.find(css).text)
+        """What the first such element says, as soon as there is one."""
+        return self._until(lambda driver: str(driver.find_element(By.CSS_SELECTOR, css).text), what=css)
 
     def look_again_until(self, css: str, text: str) -> None:
-        """Load the page again until an element says this."""
+        """Load the page again until an element says this, among other things."""
 
         def says(driver: Chrome) -> bool:
             driver.refresh()
-            return bool(driver.find_element(By.CSS_SELECTOR, css).text == text)
+            return bool(driver.find_element(By.CSS_SELECTOR, css).text.count(text) > 0)
 
-        self._wait().until(says)
+        self._until(says, what=f"{css} that says {text}")
 
     def narrow(self, width: int) -> None:
         """Look through a window of this width."""
@@ -108,8 +117,15 @@ class Browser:
         self.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
         self.complaints()
 
-    def _wait(self) -> "WebDriverWait[Chrome]":
-        return WebDriverWait(self.driver, PATIENCE_S)
+    def _until(self, seen: Callable[[Chrome], Seen], *, what: str) -> Seen:
+        """What is waited for; if it does not come, the page that is there instead is told."""
+        try:
+            # While one page gives way to the next, Chromium knows neither; it is asked again.
+            return WebDriverWait(self.driver, PATIENCE_S, ignored_exceptions=[WebDriverException]).until(seen)
+        except TimeoutException as error:
+            page = self.driver.find_element(By.TAG_NAME, "html").text
+            said = f"{what} did not appear at {self.driver.current_url}: {page[:2000]!r} {self.complaints()}"
+            raise AssertionError(said) from error
 
 
 def start(folder: Path) -> Chrome:

@@ -14,13 +14,23 @@ from urllib.parse import urlsplit
 import aiohttp
 import orjson
 
-from festinger.errors import BadInput, FestingerError, ServerAway
+from festinger.errors import (
+    BadInput,
+    FestingerError,
+    NotAuthenticated,
+    NotAuthorised,
+    NotFound,
+    ServerAway,
+)
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
 MAX_ANSWER = 64 * 2**20
 
 MAIN = "main"
+
+AT_THE_DOOR: dict[int, type[FestingerError]] = {401: NotAuthenticated, 403: NotAuthorised, 404: NotFound}
+"""What the guard before the pages refuses, it says in the words of the models' protocol: a text without a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +101,8 @@ def _document(raw: bytes, *, status: int, base: str) -> Any:
     if status < 400:
         return document
     said = document.get("error") if isinstance(document, Mapping) else None
+    if isinstance(said, str) and status in AT_THE_DOOR:
+        raise AT_THE_DOOR[status](said)
     if not isinstance(said, Mapping) or "name" not in said:
         raise ServerAway(f"What answers at {base} is no Festinger (status {status}).")
     raise error_named(said)
