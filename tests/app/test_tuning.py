@@ -16,7 +16,7 @@ from festinger.settings.snapshot import Changed
 from festinger.store.config import config_rows
 
 
-@pytest.mark.requirement("X-12", "X-14")
+@pytest.mark.requirement("X-12", "X-14", "W-62")
 async def test_a_row_that_one_process_writes_is_in_force_in_another_within_a_second(
     database_url: str, tmp_path: Path
 ):

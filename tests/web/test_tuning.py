@@ -8,7 +8,7 @@ from tests.web.desk import desk
 from festinger.app.spaces import open_space
 
 
-@pytest.mark.requirement("X-12")
+@pytest.mark.requirement("X-12", "W-62")
 async def test_every_setting_is_listed_with_value_default_source_and_meaning(
     database_url: str, tmp_path: Path
 ):
@@ -31,7 +31,7 @@ async def test_every_setting_is_listed_with_value_default_source_and_meaning(
         assert database_url not in str(items)
 
 
-@pytest.mark.requirement("X-12")
+@pytest.mark.requirement("X-12", "W-62")
 async def test_a_change_is_answered_with_old_and_new_and_is_in_force(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         got = await at.ask("PUT", "/admin/api/config/llm.max_parallel", body={"value": 9})
@@ -40,7 +40,7 @@ async def test_a_change_is_answered_with_old_and_new_and_is_in_force(database_ur
         assert at.app.settings.now.llm.max_parallel == 9
 
 
-@pytest.mark.requirement("X-12")
+@pytest.mark.requirement("X-12", "W-62")
 async def test_a_value_can_be_taken_back(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         await at.ask("PUT", "/admin/api/config/llm.max_parallel", body={"value": "9"})
@@ -51,7 +51,7 @@ async def test_a_value_can_be_taken_back(database_url: str, tmp_path: Path):
         assert at.app.settings.now.llm.max_parallel == 4
 
 
-@pytest.mark.requirement("X-13")
+@pytest.mark.requirement("X-13", "W-62")
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 async def test_a_key_that_the_deployment_pins_is_refused_naming_the_source(
     method: str, database_url: str, tmp_path: Path
@@ -64,7 +64,7 @@ async def test_a_key_that_the_deployment_pins_is_refused_naming_the_source(
         assert at.app.settings.now.llm.max_parallel == 3
 
 
-@pytest.mark.requirement("X-12")
+@pytest.mark.requirement("X-12", "W-62")
 @pytest.mark.parametrize(
     ("key", "body", "status", "name"),
     [
@@ -100,7 +100,7 @@ async def test_a_key_that_needs_a_restart_is_stored_and_shown_as_waiting(databas
         assert ready["needs_restart"] == ["jobs.workers"]
 
 
-@pytest.mark.requirement("X-12")
+@pytest.mark.requirement("X-12", "W-62")
 async def test_a_space_may_have_a_value_of_its_own(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         team = await open_space(at.app, "team")
