@@ -19,7 +19,7 @@ from tests.proxy.loops.histories import (
 )
 
 from festinger.proxy.loops.message import Call, Message, Role
-from festinger.proxy.loops.turns import TurnRule, is_polling, repeats, worst
+from festinger.proxy.loops.turns import TurnRule, polling, repeats, worst
 from festinger.settings.tree import LoopSettings
 
 READ = did("read_file", {"path": "src/app.py", "lines": 40}, "def main(): ...")
@@ -177,9 +177,10 @@ def test_polling_with_changing_results_is_told_and_never_acted_upon():
     polled = task(*(did("build_log", {"id": 7}, f"{n} % done") for n in range(30)))
 
     assert level(polled) == 0
-    assert is_polling(items(polled), SETTINGS)
-    assert not is_polling(items(task(*(did("log", {}, f"{n} %") for n in range(9)))), SETTINGS)
-    assert not is_polling(items(task(*[READ] * 12)), SETTINGS)
+    assert polling(repeats(items(polled), SETTINGS), SETTINGS)
+    nine = items(task(*(did("log", {}, f"{n} %") for n in range(9))))
+    assert not polling(repeats(nine, SETTINGS), SETTINGS)
+    assert not polling(repeats(items(task(*[READ] * 12)), SETTINGS), SETTINGS)
 
 
 def test_one_tool_over_twenty_files_passes():

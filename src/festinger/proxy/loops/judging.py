@@ -22,7 +22,7 @@ from festinger.proxy.loops.remembered import (
     remember,
 )
 from festinger.proxy.loops.steps import Item, Keys, steps_of
-from festinger.proxy.loops.turns import Repeat, TurnRule, is_polling, repeats, worst
+from festinger.proxy.loops.turns import Repeat, deciding, polling, repeats, worst
 from festinger.settings.tree import LoopSettings
 
 CUTS = 32
@@ -99,8 +99,8 @@ def _counted(
     pardoned = 0 if is_new or len(items) < loop.pardoned else loop.pardoned
     own = items[pardoned:]
     steps = continued(before, own, person=person, length=length)
-    repeat = worst(steps, settings, noticed=loop.noticed)
-    polls = is_polling(steps, settings)
+    found = repeats(steps, settings, noticed=loop.noticed)
+    repeat, polled = deciding(found), polling(found, settings)
     passed, breaker = passage(
         loop.breaker, repeat, person=b"%d" % (loop.task + is_new), now=now, settings=settings
     )
@@ -110,11 +110,10 @@ def _counted(
         task=loop.task + is_new,
         pardoned=pardoned,
         standing=repeat,
-        polls=polls,
+        polls=polled is not None,
         breaker=breaker,
     )
-    polling = _polled(steps, settings) if polls and not loop.polls else None
-    return Judged(loop=after, repeat=repeat, passage=passed, polling=polling)
+    return Judged(loop=after, repeat=repeat, passage=passed, polling=None if loop.polls else polled)
 
 
 def _shown_again(
@@ -129,11 +128,6 @@ def _shown_again(
         return Judged(loop=loop, repeat=repeat, passage=Passage.PROBE)
     passed, breaker = passage(loop.breaker, repeat, person=b"%d" % loop.task, now=now, settings=settings)
     return Judged(loop=replace(loop, breaker=breaker), repeat=repeat, passage=passed)
-
-
-def _polled(steps: Sequence[Item], settings: LoopSettings) -> Repeat | None:
-    found = repeats(steps, settings)
-    return next((repeat for repeat in found if repeat.rule is TurnRule.POLLING), None)
 
 
 def _level(repeat: Repeat | None) -> int:

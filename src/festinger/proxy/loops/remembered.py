@@ -72,10 +72,9 @@ def continued(remembered: Remembered, items: Sequence[Item], *, person: bytes, l
     """The steps of the task so far: those of this history, after what is remembered where it was shortened."""
     if not remembered.steps or is_new_task(remembered, items, person=person, length=length):
         return list(items)
-    overlap = _overlap(remembered.steps, items)
     if len(items) > remembered.count:
         return [*remembered.hidden, *items]
-    return [*remembered.steps, *items[overlap:]]
+    return [*remembered.steps, *items[_overlap(remembered.steps, items) :]]
 
 
 def known(remembered: Remembered, items: Sequence[Item]) -> list[Item]:

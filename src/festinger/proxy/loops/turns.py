@@ -61,15 +61,18 @@ def repeats(items: Sequence[Item], settings: LoopSettings, *, noticed: bool = Fa
 
 def worst(items: Sequence[Item], settings: LoopSettings, *, noticed: bool = False) -> Repeat | None:
     """The repeat that decides, if any reaches a level."""
-    return next((repeat for repeat in repeats(items, settings, noticed=noticed) if repeat.level), None)
+    return deciding(repeats(items, settings, noticed=noticed))
 
 
-def is_polling(items: Sequence[Item], settings: LoopSettings) -> bool:
-    """Whether one call has gone on for long with changing results: worth telling, nothing more."""
-    return any(
-        repeat.rule is TurnRule.POLLING and repeat.count >= POLLING * patience(repeat.block, settings)
-        for repeat in repeats(items, settings)
-    )
+def deciding(found: Sequence[Repeat]) -> Repeat | None:
+    """The one of these repeats that decides, if any reaches a level."""
+    return next((repeat for repeat in found if repeat.level), None)
+
+
+def polling(found: Sequence[Repeat], settings: LoopSettings) -> Repeat | None:
+    """A call among these that has gone on for long with changing results: worth telling, nothing more."""
+    long = (repeat for repeat in found if repeat.rule is TurnRule.POLLING)
+    return next((each for each in long if each.count >= POLLING * patience(each.block, settings)), None)
 
 
 Counted = tuple[TurnRule, int, tuple[Item, ...]]
