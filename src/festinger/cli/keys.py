@@ -12,7 +12,6 @@ from festinger.cli.plain import moment
 from festinger.ids import EVERY_SPACE, pick, prefix
 from festinger.store.keys import Role, keys
 
-
 ROLE_HELP = (
     "What it may do: `proxy` only talks to models, `agent` also reads and states facts, `reviewer` also decides"
     " conflicts, `admin` runs the house but decides nothing."
