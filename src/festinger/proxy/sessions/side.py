@@ -49,12 +49,14 @@ def matches(text: str, pattern: str) -> bool:
 
 def quotes_a_reply(request: Request, live: Sequence[Session], *, now: datetime) -> bool:
     """Whether it quotes what one of these sessions was just told. Asked only where no session was found."""
-    said = "\n".join(turn.text for turn in request.turns if turn.role in (Role.USER, Role.SYSTEM))
-    fresh = (
+    fresh = [
         session.replies[-1].text
         for session in live
         if session.replies and now - session.replies[-1].at <= JUST
-    )
+    ]
+    if not fresh:
+        return False
+    said = "\n".join(turn.text for turn in request.turns if turn.role in (Role.USER, Role.SYSTEM))
     return any(_quotes(said[:QUOTING_CHARS], reply[:REPLY_TEXT]) for reply in fresh)
 
 
