@@ -6,7 +6,6 @@ from tests.cli.shell import Shell
 from festinger.cli.login import base_of
 
 
-@pytest.mark.requirement("U-37")
 def test_a_link_is_printed_alone_and_is_different_each_time(shell: Shell):
     first, second = shell("login"), shell("login", "--name", "ann", "--at", "http://box:9/")
 

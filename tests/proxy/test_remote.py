@@ -54,7 +54,6 @@ async def server(status: int, body: bytes, asked: list[dict[str, Any]]) -> Async
         yield door.url
 
 
-@pytest.mark.requirement("U-21")
 async def test_a_server_is_asked_with_space_key_and_body():
     asked: list[dict[str, Any]] = []
     async with server(200, b'{"ok":true}', asked) as url:
@@ -68,7 +67,6 @@ async def test_a_server_is_asked_with_space_key_and_body():
     assert orjson.loads(request["body"]) == {"facts": ["a"]}
 
 
-@pytest.mark.requirement("U-21", "U-23")
 @pytest.mark.parametrize("kind", [BadFact, NotAuthenticated, Stale], ids=lambda kind: kind.class_name())
 async def test_an_error_there_is_the_same_error_here(kind: type[FestingerError]):
     body = orjson.dumps(kind("Not so.", hint="Do this.", present=1).as_json("req"))
@@ -148,7 +146,6 @@ def test_a_text_that_is_an_address_stays_one(text: str):
         assert checked_address(once) == once
 
 
-@pytest.mark.requirement("U-21", "U-23")
 async def test_a_wrong_key_is_told_as_such_although_the_guard_has_words_of_its_own():
     async with server(200, b"{}", []) as url:
         async with remote(url, key="fst_wrong") as there:

@@ -31,7 +31,6 @@ async def test_without_a_model_a_name_that_stands_out_is_listed_as_wanted(databa
     assert explained["items"] == []
 
 
-@pytest.mark.requirement("U-12")
 async def test_the_graph_shows_what_stands_around_a_word(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         facts = [

@@ -68,7 +68,7 @@ async def disputed(at: Desk) -> None:
     await at.ask("POST", "/iknowthat", key=None, body={"fact": CONTAINER})
 
 
-@pytest.mark.requirement("W-81", "U-43")
+@pytest.mark.requirement("W-81")
 async def test_a_conflict_is_decided_by_clicking_and_the_mark_is_gone_until_it_is_undone(
     database_url: str, tmp_path: Path, browser: Browser
 ):
@@ -143,7 +143,7 @@ def renamed(token: str, to: str) -> Query:
     )
 
 
-@pytest.mark.requirement("U-36", "P-86")
+@pytest.mark.requirement("P-86")
 async def test_a_hostile_name_executes_nothing_and_is_shown_as_text(
     database_url: str, tmp_path: Path, browser: Browser
 ):
@@ -193,7 +193,6 @@ HOSTILE_QUARANTINE = Query(
 )
 
 
-@pytest.mark.requirement("U-34")
 @pytest.mark.parametrize("width", [320, 400])
 async def test_every_page_fits_a_narrow_window_and_deciding_works_there(
     width: int, database_url: str, tmp_path: Path, browser: Browser
@@ -251,7 +250,6 @@ return poor;
 """
 
 
-@pytest.mark.requirement("U-34")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_text_stands_out_from_its_ground_in_light_and_dark(
     scheme: str, database_url: str, tmp_path: Path, browser: Browser
@@ -276,7 +274,6 @@ async def test_text_stands_out_from_its_ground_in_light_and_dark(
         assert ground == {"light": "rgb(253, 253, 251)", "dark": "rgb(22, 22, 20)"}[scheme]
 
 
-@pytest.mark.requirement("U-37")
 async def test_with_the_keyboard_alone_a_person_logs_in_by_a_key_walks_the_graph_and_logs_out(
     database_url: str, tmp_path: Path, browser: Browser
 ):

@@ -26,7 +26,6 @@ async def enter(
     return await at.ask("POST", "/admin/login", key=None, body=body, headers=headers, caller=caller)
 
 
-@pytest.mark.requirement("U-37")
 async def test_a_link_opens_the_console_once(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         link = await at.app.logins.invite("ann")
@@ -42,7 +41,6 @@ async def test_a_link_opens_the_console_once(database_url: str, tmp_path: Path):
         assert [event.payload["reviewer"] for event in await told(at.app, "login")] == ["ann"]
 
 
-@pytest.mark.requirement("U-37")
 async def test_a_link_ends_after_its_minutes_and_a_session_after_its_idle_hours(
     database_url: str, tmp_path: Path
 ):
@@ -62,7 +60,6 @@ async def test_a_link_ends_after_its_minutes_and_a_session_after_its_idle_hours(
     assert (still.status, kept_by_use.status, ended.status) == (200, 200, 401)
 
 
-@pytest.mark.requirement("U-37")
 async def test_five_wrong_tries_make_a_pause_of_a_minute(database_url: str, tmp_path: Path):
     hands = Hands()
     async with desk(database_url, tmp_path, tools=fixed_tools(hands)) as at:
@@ -78,7 +75,6 @@ async def test_five_wrong_tries_make_a_pause_of_a_minute(database_url: str, tmp_
         assert [event.payload["count"] for event in refused] == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.requirement("U-37")
 async def test_a_session_ends_with_its_key_and_when_its_person_leaves(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         by_key, by_link = await visitor_with_key(at, Role.REVIEWER), await visitor(at)
@@ -123,7 +119,7 @@ async def test_a_session_of_one_space_sees_another_as_none(database_url: str, tm
         assert (await person.get("/admin/conflicts?space=main")).status == 404
 
 
-@pytest.mark.requirement("P-83", "U-37")
+@pytest.mark.requirement("P-83")
 @pytest.mark.parametrize(
     ("token", "origin", "status"),
     [

@@ -72,7 +72,6 @@ class Circles:
         return known
 
 
-@pytest.mark.requirement("P-76")
 async def test_a_reviewer_sees_what_repeats_and_closes_the_breaker(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         at.keeper.loops = door = Circles()
@@ -132,7 +131,6 @@ def test_every_event_of_the_guard_has_words(name: str):
     assert happening(event(name, "s", 1)).what
 
 
-@pytest.mark.requirement("U-36")
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_names_of_sessions_and_tools_come_out_as_text(text: str):
     def html(text: str) -> str:

@@ -128,7 +128,6 @@ async def test_without_a_session_the_start_page_counts_but_shows_no_button(datab
     assert "gnommoweb" not in got.text
 
 
-@pytest.mark.requirement("U-30")
 async def test_the_page_of_conflicts_and_its_twin_say_the_same(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         await disputed(at)
@@ -143,7 +142,6 @@ async def test_the_page_of_conflicts_and_its_twin_say_the_same(database_url: str
     assert all(choice["label"] in words for choice in item["choices"])
 
 
-@pytest.mark.requirement("U-36")
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_whatever_stands_in_a_conflict_comes_out_as_text(text: str):
     plain, hostile = (read(bytes(page("conflict.html", data(each)).body).decode()) for each in ("x", text))

@@ -6,7 +6,6 @@ from tests.web.test_start import MONDAY
 from festinger.web.wording import kept_visible, moment
 
 
-@pytest.mark.requirement("U-36")
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

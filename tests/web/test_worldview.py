@@ -14,7 +14,6 @@ from festinger.web.picture import drawn
 from festinger.world.neighbourhood import Near, NearEdge, Neighbourhood
 
 
-@pytest.mark.requirement("U-41")
 async def test_a_word_is_found_however_it_is_typed_and_every_word_leads_on(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         await at.ask("POST", "/iknowthat", body={"facts": ["Red Panda -isa animal", "animal -isa creature"]})
@@ -57,7 +56,6 @@ async def test_what_a_person_states_on_the_page_is_a_persons_word(database_url: 
     assert edge["edge"]["source"] == "gutask"
 
 
-@pytest.mark.requirement("U-30")
 async def test_the_page_of_the_world_and_its_twin_say_the_same(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         await at.ask("POST", "/iknowthat", body={"facts": ["gnommoweb -isa repo", "repo -isa artifact"]})
@@ -69,7 +67,6 @@ async def test_the_page_of_the_world_and_its_twin_say_the_same(database_url: str
     assert {word["token"] for word in twin["found"]["words"]} <= words
 
 
-@pytest.mark.requirement("U-36")
 @given(text=st.sampled_from(HOSTILE) | st.text(alphabet="<>&\"'/=x {}%", min_size=1, max_size=30))
 def test_whatever_a_word_is_called_it_comes_out_as_text(text: str):
     plain, hostile = (read(bytes(page("world.html", data(each)).body).decode()) for each in ("x", text))

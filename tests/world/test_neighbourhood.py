@@ -29,7 +29,6 @@ def levels(found: Neighbourhood) -> dict[str, int]:
     return {word.token: word.level for word in found.words}
 
 
-@pytest.mark.requirement("U-41")
 async def test_parents_stand_above_and_children_below(store: Store):
     bench = await world(store)
 
@@ -41,7 +40,6 @@ async def test_parents_stand_above_and_children_below(store: Store):
     }
 
 
-@pytest.mark.requirement("U-41")
 async def test_each_step_goes_further_the_same_way(store: Store):
     bench = await world(store)
     found = await around(bench.desk, MAIN_SPACE, "pet", depth=2)
@@ -57,7 +55,6 @@ async def test_only_one_dimension_if_it_is_named(store: Store):
     assert levels(found) == {"dog": 0, "household": -1}
 
 
-@pytest.mark.requirement("U-41")
 async def test_beyond_the_number_of_words_the_rest_is_counted(store: Store):
     bench = await world(store, *(f"dog{n} -isa pet" for n in range(9)))
     found = await around(bench.desk, MAIN_SPACE, "pet", most=5)
