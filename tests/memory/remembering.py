@@ -141,6 +141,7 @@ class Mind:
             model_for=model_for,
         )
         self.judges.asked = []
+
         self.desk = Desk(
             store=store,
             outbox=self.wired.outbox,
@@ -162,6 +163,8 @@ class Mind:
             ask=self._ask,
             step=step,
         )
+
+        self.world = self.desk.world
 
     async def _ask(self, _transaction: Transaction, job: str, **ids: Any) -> None:
         self.asked.append((job, ids))
@@ -216,6 +219,16 @@ async def bundled() -> Embedder:
     return await open_embedder("onnx:all-minilm-l6-v2", Supplies(offline=True))
 
 
-def known(learned: Learned) -> MemoryId:
+def now(learned: Learned) -> Memory:
+    """The memory of a result."""
     assert learned.memory is not None
-    return learned.memory.id
+    return learned.memory
+
+
+def known(learned: Learned) -> MemoryId:
+    return now(learned).id
+
+
+def changed(learned: Learned) -> UUID:
+    assert learned.change is not None
+    return learned.change

@@ -1,8 +1,9 @@
 """What learning does with a statement, as the caller sees it."""
 
 import pytest
-from tests.memory.remembering import Mind, memories, says, texts
+from tests.memory.remembering import Mind, known, memories, now, says, texts
 
+from festinger.judge.judgement import Judgement
 from festinger.memory.decision import Action
 from festinger.store.pool import Store
 
@@ -16,8 +17,7 @@ async def test_what_nothing_resembles_is_stored(store: Store):
     learned = await mind.learn("The office is in Lyon")
 
     assert learned.action is Action.STORED
-    assert learned.memory is not None
-    assert (learned.memory.content, learned.memory.status) == ("The office is in Lyon", "active")
+    assert (now(learned).content, now(learned).status) == ("The office is in Lyon", "active")
     assert await texts(store) == ["The office is in Lyon"]
 
 
@@ -34,7 +34,7 @@ async def test_what_nothing_resembles_is_stored(store: Store):
     ids=["0.97", "0.95", "0.90 same", "0.85 same", "0.90 different", "0.84"],
 )
 async def test_a_second_statement_is_known_by_its_nearness_and_its_judge(
-    store: Store, similarity: float, verdict, action: Action, asked: int
+    store: Store, similarity: float, verdict: Judgement | None, action: Action, asked: int
 ):
     mind = Mind(store, near={OLD: 1.0, NEW: similarity})
     first = await mind.learn(OLD)
@@ -49,6 +49,5 @@ async def test_a_second_statement_is_known_by_its_nearness_and_its_judge(
     stored = await memories(store)
     assert len(stored) == (1 if action is Action.CONFIRMED else 2)
     if action is Action.CONFIRMED:
-        assert second.memory is not None and first.memory is not None
-        assert second.memory.id == first.memory.id
+        assert known(second) == known(first)
         assert (stored[0].confirmation_count, stored[0].last_confirmed) == (1, mind.hands.now)

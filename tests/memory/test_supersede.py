@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from tests.jobs.desk import rows
-from tests.memory.remembering import DAY, Mind, events, known, memories, says, texts
+from tests.memory.remembering import DAY, Mind, changed, events, known, memories, now, says, texts
 
 from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
 from festinger.ids import MAIN_SPACE
@@ -12,6 +12,7 @@ from festinger.memory.changes import Op, list_changes
 from festinger.memory.decision import Action
 from festinger.memory.history import current, get, history, page
 from festinger.memory.kinds import Status
+from festinger.memory.learned import Learned
 from festinger.memory.revising import archive, supersede
 from festinger.memory.undoing import undo
 from festinger.store.pool import Store
@@ -20,7 +21,7 @@ SMALL = "The server has 16 GB"
 LARGE = "The server has 32 GB"
 
 
-async def more_ram(store: Store) -> tuple[Mind, object, object]:
+async def more_ram(store: Store) -> tuple[Mind, Learned, Learned]:
     mind = Mind(store, near={SMALL: 1.0, LARGE: 0.97})
     old = await mind.learn(SMALL)
     mind.forward(DAY)
@@ -37,7 +38,7 @@ async def test_an_update_makes_history_of_what_it_replaces(store: Store):
     gone = await mind.memory(old)
     assert (gone.status, gone.superseded_by) == (Status.SUPERSEDED, known(new))
     assert gone.superseded_at == gone.valid_to == mind.hands.now
-    assert (gone.confidence, gone.weight) == (old.memory.confidence, old.memory.weight)
+    assert (gone.confidence, gone.weight) == (now(old).confidence, now(old).weight)
     assert await texts(store) == [LARGE]
     (told,) = await events(store, "memory_superseded")
     assert (told["payload"]["old"], told["payload"]["new"]) == (str(known(old)), str(known(new)))
@@ -47,7 +48,7 @@ async def test_an_update_makes_history_of_what_it_replaces(store: Store):
 
 @pytest.mark.requirement("M-43", "M-48")
 async def test_more_ram_yesterday_answers_16_and_undo_brings_it_back_for_good(store: Store):
-    mind, old, new = await more_ram(store)
+    mind, _, new = await more_ram(store)
     place, yesterday = mind.place(), mind.hands.now - timedelta(hours=12)
 
     assert [m.content for m in await page(mind.desk, place, as_of=yesterday)] == [SMALL]
@@ -55,7 +56,7 @@ async def test_more_ram_yesterday_answers_16_and_undo_brings_it_back_for_good(st
     assert [m.content for m in await page(mind.desk, place, valid_at=mind.hands.now)] == [LARGE]
     replaced_at = mind.hands.now
     mind.forward(DAY)
-    undone = await undo(mind.desk, MAIN_SPACE, new.change, by="ada")
+    undone = await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
 
     assert await texts(store) == [SMALL, LARGE]
     assert {memory.status for memory in undone.memories} == {Status.ACTIVE}
@@ -71,9 +72,9 @@ async def test_more_ram_yesterday_answers_16_and_undo_brings_it_back_for_good(st
 async def test_undoing_twice_is_undoing_once(store: Store):
     mind, _, new = await more_ram(store)
 
-    first = await undo(mind.desk, MAIN_SPACE, new.change, by="ada")
+    first = await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
     mind.forward()
-    second = await undo(mind.desk, MAIN_SPACE, new.change, by="ben")
+    second = await undo(mind.desk, MAIN_SPACE, changed(new), by="ben")
 
     assert second == first
     assert first.change.undone_by == "ada"
@@ -90,11 +91,11 @@ async def test_what_later_changes_stand_on_cannot_be_undone(store: Store):
     assert third.superseded == (known(new),)
 
     with pytest.raises(UndoBlocked) as blocked:
-        await undo(mind.desk, MAIN_SPACE, new.change, by="ada")
+        await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
 
     assert blocked.value.details == {"changes": [str(third.change)]}
-    await undo(mind.desk, MAIN_SPACE, third.change, by="ada")
-    await undo(mind.desk, MAIN_SPACE, new.change, by="ada")
+    await undo(mind.desk, MAIN_SPACE, changed(third), by="ada")
+    await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
     assert len(await texts(store)) == 3
 
 
@@ -120,7 +121,7 @@ async def test_what_is_replaced_is_not_pointed_anew_and_a_ring_is_refused(store:
 
     assert again.change is None
     assert (await mind.memory(old)).superseded_by == known(new)
-    await undo(mind.desk, MAIN_SPACE, new.change, by="ada")
+    await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
     await supersede(mind.desk, MAIN_SPACE, known(old), known(new), by="ada")
     with pytest.raises(Refused):
         await supersede(mind.desk, MAIN_SPACE, known(new), known(old), by="ada")
@@ -151,8 +152,8 @@ async def test_news_of_yesterday_does_not_replace_today(store: Store):
     late = await mind.learn(SMALL, event_time=today - DAY)
 
     assert late.action is Action.STORED
-    assert late.memory.status is Status.SUPERSEDED
-    assert late.memory.superseded_by == known(standing)
+    assert now(late).status is Status.SUPERSEDED
+    assert now(late).superseded_by == known(standing)
     assert await texts(store) == [LARGE]
 
 
