@@ -2,30 +2,49 @@
 
 import asyncio
 import json
+import os
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.bench.schema import assert_fits_the_schema
 
 from festinger.bench.catalogue import SUITES
-from festinger.bench.run import PREFIX
+from festinger.bench.run import PREFIX, WALKABLE
 
 COMMAND = (sys.executable, "-c", "from festinger.cli.main import main; main()", "bench")
 
 
-async def bench(*arguments: str) -> tuple[int | None, str, str]:
-    process = await asyncio.create_subprocess_exec(
-        *COMMAND, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+async def started(*arguments: str, temp: Path | None = None) -> asyncio.subprocess.Process:
+    environment = {**os.environ, "TMPDIR": str(temp)} if temp else None
+    return await asyncio.create_subprocess_exec(
+        *COMMAND,
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment,
     )
+
+
+async def bench(*arguments: str, temp: Path | None = None) -> tuple[int | None, str, str]:
+    process = await started(*arguments, temp=temp)
     out, told = await process.communicate()
     return process.returncode, out.decode(), told.decode()
 
 
-def left_behind() -> list[str]:
-    return [path.name for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*")]
+@pytest.fixture
+def temp() -> Iterator[Path]:
+    """A folder for temporary files of one bench alone; its path is short, because sockets lie in it."""
+    with tempfile.TemporaryDirectory(prefix="fb") as name:
+        Path(name).chmod(WALKABLE)
+        yield Path(name)
+
+
+def left_behind(temp: Path) -> list[str]:
+    return [path.name for path in temp.glob(f"{PREFIX}*")]
 
 
 def broken_python(folder: Path) -> Path:
@@ -35,9 +54,9 @@ def broken_python(folder: Path) -> Path:
     return path
 
 
-async def test_a_quick_run_measures_every_part_beside_the_others(tmp_path: Path):
+async def test_a_quick_run_measures_every_part_beside_the_others(tmp_path: Path, temp: Path):
     peer = ("--peers", "litellm", "--peer-python", f"litellm={broken_python(tmp_path)}")
-    code, out, told = await bench("foundation", "--quick", "--repeat", "1", "--json", "-", *peer)
+    code, out, told = await bench("foundation", "--quick", "--repeat", "1", "--json", "-", *peer, temp=temp)
 
     assert code == 0, told
     written = json.loads(out)
@@ -55,13 +74,11 @@ async def test_a_quick_run_measures_every_part_beside_the_others(tmp_path: Path)
     assert 0 < values["start.forwarding", "festinger"] <= values["start.warm", "festinger"] + 1
     assert values["memory.serve.uss", "festinger"] < values["memory.serve.rss", "festinger"]
     assert not any(system == "litellm" for _, system in values)
-    assert left_behind() == []
+    assert left_behind(temp) == []
 
 
-async def test_an_interrupted_run_stops_everything_that_it_started():
-    process = await asyncio.create_subprocess_exec(
-        *COMMAND, "foundation", "--quick", stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
-    )
+async def test_an_interrupted_run_stops_everything_that_it_started(temp: Path):
+    process = await started("foundation", "--quick", temp=temp)
     assert process.stderr is not None
     async for line in process.stderr:
         if b"empty home" in line:
@@ -70,7 +87,7 @@ async def test_an_interrupted_run_stops_everything_that_it_started():
     await process.communicate()
 
     # What still ran or lay around would also fail the whole run of the tests at its end.
-    assert (process.returncode, left_behind()) == (130, [])
+    assert (process.returncode, left_behind(temp)) == (130, [])
 
 
 async def test_an_unknown_suite_is_bad_input():

@@ -26,7 +26,7 @@ def test_a_rate_is_answers_a_second():
 
 async def test_requests_in_turn_use_one_connection():
     async with scripted(always(reply())) as server:
-        block = await in_turn(server.port, post(server.port), count=5, stopwatch=system_stopwatch)
+        block = await in_turn(server.port, [post(server.port)] * 5, stopwatch=system_stopwatch)
 
     assert (len(block.timings), block.errors, server.connections) == (5, 0, 1)
     assert all(0 < timing.first <= timing.whole for timing in block.timings)
@@ -35,7 +35,7 @@ async def test_requests_in_turn_use_one_connection():
 async def test_requests_at_once_use_a_connection_each_and_stop_at_their_count():
     async with scripted(always(reply())) as server:
         block = await at_once(
-            server.port, post(server.port), clients=3, count=4, seconds=60, stopwatch=system_stopwatch
+            server.port, [[post(server.port)]] * 3, count=4, seconds=60, stopwatch=system_stopwatch
         )
 
     assert (len(block.timings), block.errors, server.connections) == (12, 0, 3)
@@ -46,8 +46,7 @@ async def test_requests_at_once_stop_when_their_time_is_over():
     async with scripted(always(reply())) as server:
         block = await at_once(
             server.port,
-            post(server.port),
-            clients=1,
+            [[post(server.port)]],
             count=10**6,
             seconds=20,
             stopwatch=lambda: float(next(readings)),
@@ -58,7 +57,7 @@ async def test_requests_at_once_stop_when_their_time_is_over():
 
 async def test_refusals_are_errors_and_no_timings():
     async with scripted(always(reply("503 Service Unavailable"))) as server:
-        block = await in_turn(server.port, post(server.port), count=3, stopwatch=system_stopwatch)
+        block = await in_turn(server.port, [post(server.port)] * 3, stopwatch=system_stopwatch)
 
     assert (len(block.timings), block.errors) == (0, 3)
 
@@ -72,7 +71,7 @@ async def test_a_broken_connection_is_an_error_and_the_next_request_gets_a_new_o
         return None
 
     async with scripted(reset_first) as server:
-        block = await in_turn(server.port, post(server.port), count=3, stopwatch=system_stopwatch)
+        block = await in_turn(server.port, [post(server.port)] * 3, stopwatch=system_stopwatch)
 
     assert (len(block.timings), block.errors, server.connections) == (2, 1, 2)
 

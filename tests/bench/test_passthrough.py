@@ -5,7 +5,8 @@ import json
 import pytest
 
 from festinger.bench.load import Block, Timing
-from festinger.bench.passthrough import METRICS, SHAPES, Blocks, added, chat_body, judged, samples
+from festinger.bench.passing import Blocks, added, judged, samples
+from festinger.bench.passthrough import METRICS, ROUTE, SHAPES, chat_body
 from festinger.bench.result import Kind, Status, System
 
 WHOLE, STREAMED = SHAPES[0], SHAPES[2]
@@ -19,7 +20,7 @@ def block(*whole_ms: float, errors: int = 0) -> Block:
 def found(latencies: Blocks, throughput: Blocks, *, shape=WHOLE) -> dict[tuple[str, str], float]:
     return {
         (sample.metric.removeprefix("passthrough."), sample.system): sample.value
-        for sample in samples({shape: latencies}, throughput)
+        for sample in samples(ROUTE, {shape: latencies}, throughput)
     }
 
 
@@ -87,6 +88,6 @@ def test_a_body_has_the_size_that_its_name_says(shape):
 def test_every_number_of_a_run_is_a_metric_of_the_suite():
     names = {metric.name for metric in METRICS}
     blocks = {name: [block(1)] for name in ("direct", "festinger", "litellm")}
-    given = {sample.metric for sample in samples(dict.fromkeys(SHAPES, blocks), blocks)}
+    given = {sample.metric for sample in samples(ROUTE, dict.fromkeys(SHAPES, blocks), blocks)}
 
     assert given == names

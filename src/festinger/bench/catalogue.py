@@ -7,6 +7,7 @@ from festinger.bench.foundation import FOUNDATION
 from festinger.bench.loops import LOOPS
 from festinger.bench.result import Metric
 from festinger.bench.suite import Suite
+from festinger.bench.world import WORLD
 from festinger.errors import BadInput, NotFound
 
 SUITES = {
@@ -15,6 +16,7 @@ SUITES = {
         EXTRACT,
         LOOPS,
         FOUNDATION,
+        WORLD,
     )
 }
 

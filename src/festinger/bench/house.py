@@ -30,6 +30,16 @@ async def throw_away_home(folder: Path, *, stopwatch: Stopwatch) -> AsyncIterato
         await stop_if_idle(Layout(home=home.resolve()), stopwatch=stopwatch)
 
 
+def own_environment(home: Path) -> dict[str, str]:
+    """What a process of ours sees that works on a home."""
+    return bare_environment(
+        home.parent,
+        FESTINGER_HOME=str(home),
+        FESTINGER_OFFLINE="1",
+        FESTINGER_STORE__STOP_WHEN_IDLE="false",
+    )
+
+
 def serving(home: Path, *, upstream_port: int) -> Program:
     """`festinger serve` on a home, in front of a stub."""
     port = free_port()
@@ -40,10 +50,5 @@ def serving(home: Path, *, upstream_port: int) -> Program:
         port=port,
         ready=READY,
         folder=home.parent,
-        environment=bare_environment(
-            home.parent,
-            FESTINGER_HOME=str(home),
-            FESTINGER_OFFLINE="1",
-            FESTINGER_STORE__STOP_WHEN_IDLE="false",
-        ),
+        environment=own_environment(home),
     )

@@ -8,8 +8,9 @@ that is counted. It only ever connects to this machine.
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import cast
 
 from festinger.clock import Stopwatch
@@ -53,7 +54,7 @@ class Answer:
     timing: Timing
 
 
-def request(port: int, path: str, body: bytes) -> bytes:
+def request(port: int, path: str, body: bytes, *, headers: Sequence[str] = ()) -> bytes:
     """A POST of JSON as it goes over the wire, or a GET if there is no body."""
     head = [
         f"{'POST' if body else 'GET'} {path} HTTP/1.1",
@@ -61,9 +62,7 @@ def request(port: int, path: str, body: bytes) -> bytes:
         "Accept: */*",
         "Authorization: Bearer sk-bench",
         "Content-Type: application/json",
-        # Passing through is what this load measures; what memory adds is measured apart, with a memory to ask.
-        "X-Festinger-Memory: off",
-        "X-Festinger-Loop: off",
+        *headers,
         f"Content-Length: {len(body)}",
     ]
     return "\r\n".join([*head, "", ""]).encode() + body
@@ -144,20 +143,21 @@ async def ask_once(port: int, path: str, body: bytes = b"", *, stopwatch: Stopwa
         connection.close()
 
 
-async def in_turn(port: int, wire: bytes, *, count: int, stopwatch: Stopwatch) -> Block:
+async def in_turn(port: int, wires: Sequence[bytes], *, stopwatch: Stopwatch) -> Block:
     """Requests one after the other on one connection."""
     began = stopwatch()
-    timings, errors = await _ask_on(port, wire, count=count, until=None, stopwatch=stopwatch)
+    timings, errors = await _ask_on(port, wires, until=None, stopwatch=stopwatch)
     return Block(timings=timings, errors=errors, seconds=stopwatch() - began)
 
 
 async def at_once(
-    port: int, wire: bytes, *, clients: int, count: int, seconds: float, stopwatch: Stopwatch
+    port: int, clients: Sequence[Sequence[bytes]], *, count: int, seconds: float, stopwatch: Stopwatch
 ) -> Block:
-    """As many requests as `clients` connections get answered in some seconds, but no more than `count` each."""
+    """As many requests as get answered in some seconds: each client sends its own in turn, `count` at most."""
     began = stopwatch()
     asked = [
-        _ask_on(port, wire, count=count, until=began + seconds, stopwatch=stopwatch) for _ in range(clients)
+        _ask_on(port, islice(cycle(wires), count), until=began + seconds, stopwatch=stopwatch)
+        for wires in clients
     ]
     given = await asyncio.gather(*asked)
     return Block(
@@ -168,13 +168,15 @@ async def at_once(
 
 
 async def _ask_on(
-    port: int, wire: bytes, *, count: int, until: float | None, stopwatch: Stopwatch
+    port: int, wires: Iterable[bytes], *, until: float | None, stopwatch: Stopwatch
 ) -> tuple[list[Timing], int]:
-    """Up to `count` requests on one connection, made again when it breaks."""
+    """Requests on one connection, made again when it breaks."""
     timings: list[Timing] = []
     errors = 0
     connection: Connection | None = None
-    while len(timings) + errors < count and (until is None or stopwatch() < until):
+    for wire in wires:
+        if until is not None and stopwatch() >= until:
+            break
         try:
             connection = connection or await connect(port, stopwatch)
             answer = await connection.ask(wire)

@@ -17,7 +17,8 @@ import psutil
 from festinger.bench.contenders import stub_program
 from festinger.bench.house import serving, throw_away_home
 from festinger.bench.load import ask_once
-from festinger.bench.passthrough import PATH, SHAPES, chat_body
+from festinger.bench.passing import PATH
+from festinger.bench.passthrough import SHAPES, chat_body
 from festinger.bench.result import Metric, Sample, at_most
 from festinger.bench.server import LOOK_AGAIN_S, Program, bare_environment, launched, running, until_up
 from festinger.bench.suite import PRODUCT, Bench, Measured

@@ -1,0 +1,252 @@
+"""What does a request cost that passes through a system instead of going straight to the model?
+
+The contenders take turns in short blocks, so that whatever else the machine does hits all of them alike. What a
+proxy adds is the difference to the direct block of the same turn, quantile by quantile; of all turns the median
+counts. Who they are is said in `contenders`, what is sent by the suites.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from festinger.bench.contenders import DIRECT
+from festinger.bench.load import Block, Timing, at_once, in_turn, request
+from festinger.bench.peers import LITELLM
+from festinger.bench.result import (
+    Goal,
+    Kind,
+    Metric,
+    Sample,
+    Status,
+    System,
+    at_least,
+    at_most,
+    percentile,
+)
+from festinger.bench.server import Running
+from festinger.bench.suite import PRODUCT, Bench
+
+PATH = "/v1/chat/completions"
+
+FINEST_MS = 0.01
+"""A smaller difference than this is not told apart from none."""
+
+USUAL_P50, USUAL_P99 = at_most(0.8), at_most(5)
+
+LITELLM_TIMES = 5
+"""How many times better than LiteLLM's proxy we want to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A kind of request, and how much a proxy may add to it."""
+
+    name: str
+    kib: int
+    streamed: bool
+    added_p50: Goal = USUAL_P50
+    added_p99: Goal | None = USUAL_P99
+    """No goal for a body that is larger than most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """How much is asked in one run."""
+
+    warm_up: int
+    turns: int
+    requests: int
+    """In one block of one shape."""
+    throughput_turns: int
+    clients: int
+    seconds: float
+    most: int
+    """Requests of one client in one block at most."""
+    different: int = 1
+    """How many requests a client has before it begins again with the first."""
+
+
+FULL = Amount(warm_up=50, turns=8, requests=100, throughput_turns=3, clients=32, seconds=3.0, most=2000)
+QUICK = Amount(warm_up=2, turns=2, requests=5, throughput_turns=1, clients=4, seconds=0.2, most=10)
+
+Bodies = Callable[[int], Sequence[bytes]]
+"""So many requests of one shape, to be sent one after the other."""
+
+Blocks = Mapping[str, Sequence[Block]]
+"""The blocks of each system, turn by turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One way of sending requests through everybody: under which name it stands, and what headers they bear."""
+
+    name: str
+    headers: Sequence[str] = ()
+
+
+def metrics(route: Route, shapes: Iterable[Shape]) -> list[Metric]:
+    """What is measured of a way with these shapes."""
+    found: list[Metric] = []
+    for shape in shapes:
+        about = f"{shape.kib} KiB request, {'streamed' if shape.streamed else 'whole'} answer"
+        name = f"{route.name}.{shape.name}"
+        found += [
+            Metric(name=f"{name}.p50", unit="ms", about=f"{about}: median time"),
+            Metric(name=f"{name}.added_p50", unit="ms", about=f"{about}: added median", goal=shape.added_p50),
+            Metric(name=f"{name}.added_p99", unit="ms", about=f"{about}: added p99", goal=shape.added_p99),
+            Metric(
+                name=f"{name}.against_litellm",
+                unit="x",
+                about=f"{about}: LiteLLM's added median over ours",
+                goal=at_least(LITELLM_TIMES),
+            ),
+        ]
+        if shape.streamed:
+            first = f"{about}: added median time to the first byte"
+            found.append(Metric(name=f"{name}.added_first", unit="ms", about=first, goal=at_most(1.2)))
+    throughput = f"{route.name}.throughput"
+    return [
+        *found,
+        Metric(name=throughput, unit="req/s", about="5 KiB requests on one core", goal=at_least(1500)),
+        Metric(
+            name=f"{throughput}.against_litellm",
+            unit="x",
+            about="our requests on one core over LiteLLM's",
+            goal=at_least(LITELLM_TIMES),
+        ),
+        Metric(name=f"{route.name}.errors", unit="", about="requests without an answer", goal=at_most(0)),
+    ]
+
+
+# Turn -1 is the warm-up: it is asked and not kept.
+
+
+async def latencies(
+    servers: Mapping[str, Running], route: Route, bodies: Bodies, *, amount: Amount, bench: Bench
+) -> dict[str, list[Block]]:
+    """One request at a time, the systems in turn; in one turn all get the same requests."""
+    found: dict[str, list[Block]] = {name: [] for name in servers}
+    for turn in range(-1, amount.turns):
+        sent = bodies(amount.warm_up if turn < 0 else amount.requests)
+        for name, server in servers.items():
+            wires = [request(server.port, PATH, body, headers=route.headers) for body in sent]
+            block = await in_turn(server.port, wires, stopwatch=bench.stopwatch)
+            if turn >= 0:
+                found[name].append(block)
+    return found
+
+
+async def throughput(
+    servers: Mapping[str, Running], route: Route, bodies: Bodies, *, amount: Amount, bench: Bench
+) -> dict[str, list[Block]]:
+    """As many requests as go through, the systems in turn."""
+    found: dict[str, list[Block]] = {name: [] for name in servers}
+    for turn in range(-1, amount.throughput_turns):
+        sent = [bodies(amount.different) for _ in range(amount.clients)]
+        for name, server in servers.items():
+            block = await at_once(
+                server.port,
+                [[request(server.port, PATH, body, headers=route.headers) for body in own] for own in sent],
+                count=amount.most,
+                seconds=amount.seconds,
+                stopwatch=bench.stopwatch,
+            )
+            if turn >= 0:
+                found[name].append(block)
+    return found
+
+
+# What the blocks say: pure from here on.
+
+
+def samples(route: Route, latencies: Mapping[Shape, Blocks], throughput: Blocks) -> list[Sample]:
+    """The numbers of one run; a system that never answered has none."""
+    found = [sample for shape, blocks in latencies.items() for sample in _of_shape(route, shape, blocks)]
+    rates = {
+        name: median(block.rate for block in blocks)
+        for name, blocks in throughput.items()
+        if _answered(blocks)
+    }
+    found += [
+        Sample(metric=f"{route.name}.throughput", system=name, value=rate, n=_answered(throughput[name]))
+        for name, rate in rates.items()
+    ]
+    if PRODUCT in rates and LITELLM in rates:
+        times = rates[PRODUCT] / rates[LITELLM]
+        found.append(Sample(metric=f"{route.name}.throughput.against_litellm", system=PRODUCT, value=times))
+    return [*found, *_errors(route, latencies, throughput)]
+
+
+def _of_shape(route: Route, shape: Shape, blocks: Blocks) -> Iterator[Sample]:
+    name = f"{route.name}.{shape.name}"
+    there = {system: turns for system, turns in blocks.items() if all(block.timings for block in turns)}
+    for system, turns in there.items():
+        every = [_whole_ms(timing) for block in turns for timing in block.timings]
+        yield Sample(metric=f"{name}.p50", system=system, value=percentile(every, 0.5), n=len(every))
+    if DIRECT not in there:
+        return
+    medians: dict[str, float] = {}
+    for system, turns in there.items():
+        if system == DIRECT:
+            continue
+        n = _answered(turns)
+        medians[system] = added(turns, there[DIRECT], share=0.5)
+        yield Sample(metric=f"{name}.added_p50", system=system, value=medians[system], n=n)
+        tail = added(turns, there[DIRECT], share=0.99)
+        yield Sample(metric=f"{name}.added_p99", system=system, value=tail, n=n)
+        if shape.streamed:
+            first = added(turns, there[DIRECT], share=0.5, of=_first_ms)
+            yield Sample(metric=f"{name}.added_first", system=system, value=first, n=n)
+    if PRODUCT in medians and LITELLM in medians:
+        times = medians[LITELLM] / max(medians[PRODUCT], FINEST_MS)
+        yield Sample(metric=f"{name}.against_litellm", system=PRODUCT, value=times)
+
+
+def _whole_ms(timing: Timing) -> float:
+    return 1000 * timing.whole
+
+
+def _first_ms(timing: Timing) -> float:
+    return 1000 * timing.first
+
+
+def added(
+    turns: Sequence[Block],
+    direct: Sequence[Block],
+    *,
+    share: float,
+    of: Callable[[Timing], float] = _whole_ms,
+) -> float:
+    """How much later a quantile comes than in the direct block of the same turn: the median of all turns, in ms."""
+    return median(
+        percentile([of(timing) for timing in block.timings], share)
+        - percentile([of(timing) for timing in beside.timings], share)
+        for block, beside in zip(turns, direct, strict=True)
+    )
+
+
+def _answered(blocks: Sequence[Block]) -> int:
+    return sum(len(block.timings) for block in blocks)
+
+
+def _errors(route: Route, latencies: Mapping[Shape, Blocks], throughput: Blocks) -> list[Sample]:
+    found: list[Sample] = []
+    for name in throughput:
+        blocks = [*throughput[name], *(block for shape in latencies.values() for block in shape[name])]
+        errors = sum(block.errors for block in blocks)
+        found.append(
+            Sample(metric=f"{route.name}.errors", system=name, value=errors, n=errors + _answered(blocks))
+        )
+    return found
+
+
+def judged(systems: Sequence[System], latencies: Mapping[Shape, Blocks], throughput: Blocks) -> list[System]:
+    """The systems; one that came up and then answered nothing at all in some part has failed."""
+    parts = [*latencies.values(), throughput]
+    silent = {name for blocks in parts for name, turns in blocks.items() if not _answered(turns)}
+    return [
+        replace(system, status=Status.FAILED, reason="it came up, but stopped answering")
+        if system.name in silent and system.kind is not Kind.PRODUCT
+        else system
+        for system in systems
+    ]

@@ -1,0 +1,129 @@
+"""The suite `world`: what does a graph of a hundred thousand concepts and a million edges cost?
+
+Filling it, loading it and holding it; bringing to mind what is known of a text, short or long; reading words and
+claims out of texts; writing counts and conflicts. The measuring itself happens in `thinking`, in a process that is
+started for it. The world is generated once a run of the command and shared by all who need it.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from statistics import median
+
+from festinger.bench.curve import Curve
+from festinger.bench.house import own_environment, throw_away_home
+from festinger.bench.result import Metric, Sample, at_most, percentile
+from festinger.bench.run import WALKABLE
+from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.bench.thinking import Times
+from festinger.errors import CannotStart
+
+MILLION = 1_000_000
+
+METRICS: Sequence[Metric] = (
+    Metric(name="world.fill", unit="s", about="writing a million triples", goal=at_most(120)),
+    Metric(name="world.load", unit="s", about="loading the world at a start", goal=at_most(10)),
+    Metric(name="world.memory", unit="MiB", about="what the loaded world adds", goal=at_most(600)),
+    Metric(name="world.recollect_2k.p50", unit="ms", about="2 KiB of unseen text, median", goal=at_most(1)),
+    Metric(name="world.recollect_2k.p99", unit="ms", about="2 KiB of unseen text, p99", goal=at_most(5)),
+    Metric(name="world.recollect_16k.p50", unit="ms", about="16 KiB of unseen text, median", goal=at_most(3)),
+    Metric(name="world.recollect_16k.p99", unit="ms", about="16 KiB of unseen text, p99", goal=at_most(8)),
+    Metric(name="world.tokens_1mb", unit="ms", about="words of a text of 1 MB", goal=at_most(250)),
+    Metric(name="world.cues_4k.p50", unit="ms", about="words and claims of 4 KiB, median"),
+    Metric(name="world.cues_4k.p99", unit="ms", about="words and claims of 4 KiB, p99", goal=at_most(2)),
+    Metric(name="world.flush_10k", unit="s", about="writing 10,000 counts", goal=at_most(1)),
+    Metric(name="world.collision.p50", unit="ms", about="a statement that collides, median"),
+    Metric(name="world.collision.p99", unit="ms", about="a statement that collides, p99", goal=at_most(20)),
+)
+
+SPREAD = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+
+
+async def measure(bench: Bench) -> Measured:
+    async with filled_home(bench) as (home, filled):
+        bench.say("Loading the large world and thinking about texts.")
+        thought = await _measured("think", home, bench)
+    return Measured(samples=samples(filled, thought), curves=[distribution(thought)])
+
+
+@asynccontextmanager
+async def filled_home(bench: Bench) -> AsyncIterator[tuple[Path, Times]]:
+    """A home with the large world, and how filling it went; made once, and kept while the command runs."""
+    folder = bench.folder.parent / "large"
+    folder.mkdir(mode=WALKABLE, exist_ok=True)
+    told = folder / "filled.json"
+    async with throw_away_home(folder, stopwatch=bench.stopwatch) as home:
+        if not told.exists():
+            bench.say("Writing the large world (once).")
+            filled = await _measured("fill", home, bench)
+            told.write_text(json.dumps({"fill": filled.fill, "edges": filled.edges}))
+        yield home, Times(**json.loads(told.read_text()))
+
+
+async def _measured(what: str, home: Path, bench: Bench) -> Times:
+    """What a process says that does this in the home."""
+    file = bench.folder / f"{what}.json"
+    amount = "quick" if bench.quick else "full"
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "festinger.bench.thinking", what, str(file), amount, str(bench.seed)),
+        stdin=asyncio.subprocess.DEVNULL,
+        env=own_environment(home),
+        cwd=home.parent,
+    )
+    try:
+        if await process.wait():
+            raise CannotStart("The large world could not be measured; its last words are above.")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return Times(**json.loads(file.read_bytes()))
+
+
+def samples(filled: Times, thought: Times) -> list[Sample]:
+    """The numbers of one run; filling is told for a million triples, however many there were."""
+    found: dict[str, tuple[float, int]] = {
+        "world.fill": (sum(filled.fill) * MILLION / max(filled.edges, 1), filled.edges),
+        "world.load": (median(thought.load), len(thought.load)),
+        "world.memory": (thought.memory, 1),
+        "world.tokens_1mb": (1000 * median(thought.tokens_1mb), len(thought.tokens_1mb)),
+        "world.flush_10k": (median(thought.flush_10k), len(thought.flush_10k)),
+    }
+    for name, times in (
+        ("world.recollect_2k", thought.recollect_2k),
+        ("world.recollect_16k", thought.recollect_16k),
+        ("world.cues_4k", thought.cues_4k),
+        ("world.collision", thought.collision),
+    ):
+        for kind, share in (("p50", 0.5), ("p99", 0.99)):
+            found[f"{name}.{kind}"] = (1000 * percentile(times, share), len(times))
+    return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
+
+
+def distribution(thought: Times) -> Curve:
+    return Curve(
+        name="world.recollect",
+        title="How long bringing to mind takes: the share of texts that are done by then",
+        x="milliseconds",
+        y="share of texts",
+        points={
+            name: [(1000 * percentile(times, share), share) for share in SPREAD]
+            for name, times in (
+                ("2 KiB", thought.recollect_2k),
+                ("16 KiB", thought.recollect_16k),
+                ("claims of 4 KiB", thought.cues_4k),
+            )
+        },
+        counted=False,
+    )
+
+
+WORLD = Suite(
+    name="world",
+    about="A graph of 100,000 concepts and a million edges: filling, loading, bringing to mind, writing.",
+    metrics=METRICS,
+    measure=measure,
+)
