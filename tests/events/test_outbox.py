@@ -8,7 +8,7 @@ from tests.events.wiring import Wired, make_told, noting, told
 from tests.jobs.desk import MONDAY, ask, rows
 
 from festinger.errors import FestingerError
-from festinger.events.event import Event
+from festinger.events.event import Event, Happening
 from festinger.events.feed import history
 from festinger.ids import MAIN_SPACE, AgentId, SessionId, TraceId
 from festinger.jobs.worker import working
@@ -172,3 +172,43 @@ async def test_history_is_told_by_subject_name_and_page(store: Store):
 
     assert by_subject == events[::-1]
     assert page == [events[0]]
+
+
+def changed(subject: str, new: int) -> Happening:
+    payload = {"key": subject, "old": None, "new": new, "source": "table", "by": None}
+    return Happening(
+        name="setting_changed",
+        subject=subject,
+        payload=payload,
+        agent=AgentId("ada"),
+        session=SessionId("s1"),
+        trace=TraceId("t1"),
+    )
+
+
+@pytest.mark.requirement("X-40", "X-42")
+async def test_much_that_is_told_at_once_is_told_in_its_order_to_each_subscriber(store: Store):
+    wired = Wired(store)
+    await make_told(store)
+    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    async with store.transaction() as transaction:
+        many = [changed(subject, new) for new in range(5) for subject in ("b", "a")]
+        await wired.outbox.emit_all(transaction, many, space=MAIN_SPACE)
+
+    kept = await history(store, space=MAIN_SPACE, trace="t1")
+    assert [(event.subject, event.payload["new"]) for event in reversed(kept)] == [
+        (each.subject, each.payload["new"]) for each in many
+    ]
+    assert {(event.agent, event.session, event.version) for event in kept} == {("ada", "s1", 1)}
+    assert await rows(store, COUNTS) == [{"events": 10, "deliveries": 10, "jobs": 10}]
+
+
+@pytest.mark.requirement("X-41")
+async def test_one_wrong_shape_among_many_writes_none_of_them(store: Store):
+    wired = Wired(store)
+    wrong = Happening(name="setting_changed", subject="a", payload={"key": "a"})
+    with pytest.raises(FestingerError):
+        async with store.transaction() as transaction:
+            await wired.outbox.emit_all(transaction, [changed("a", 1), wrong], space=MAIN_SPACE)
+
+    assert await rows(store, COUNTS) == [{"events": 0, "deliveries": 0, "jobs": 0}]

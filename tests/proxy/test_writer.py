@@ -214,7 +214,6 @@ async def test_a_store_that_comes_and_goes_loses_nothing_and_keeps_the_order(
     async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
         for number in range(1, 12):
             at.writer.put(capture(number))
-            await asyncio.sleep(0)
         await at.kept()
         events = await told(app, "exchange_captured")
         texts = await said(app)
