@@ -1,0 +1,123 @@
+"""What does a memory hold after a stream of statements, by the decisions that learning uses?
+
+An in-memory list stands for the store: candidates are found as learning finds them (nearest by cosine, the newest of
+the same slot, some of the same subject), the rules judge each, and `decide` says what becomes of the statement. The
+baseline `nearest_wins` replaces whatever is nearest. Nothing but texts and their order is seen.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import numpy as np
+
+from festinger.bench.judging import Texts
+from festinger.ids import Origin
+from festinger.judge.cascade import settled
+from festinger.judge.judgement import ACCEPT
+from festinger.judge.reading import read
+from festinger.judge.rules import judge
+from festinger.judge.statement import Statement
+from festinger.memory.decision import Action, Decided, Judged, Limits, Newcomer, Standing, decide
+
+CANDIDATES = 20
+OF_SUBJECT = 10
+TRUST: Mapping[Origin, float] = {Origin.PERSON: 1.0, Origin.DOCUMENT: 0.4}
+
+
+@dataclass(slots=True)
+class Held:
+    """What became of the statements, by their place in the stream."""
+
+    standing: dict[int, Standing] = field(default_factory=dict)
+    """Those that are active or held."""
+    superseded_by: dict[int, int] = field(default_factory=dict)
+    merged_into: dict[int, int] = field(default_factory=dict)
+    conflicts: dict[int, set[int]] = field(default_factory=dict)
+    pending: set[int] = field(default_factory=set)
+    why: dict[int, str] = field(default_factory=dict)
+
+    def active(self) -> list[int]:
+        return [place for place, standing in self.standing.items() if standing is Standing.ACTIVE]
+
+
+Learner = Callable[[Texts, Sequence[str], Origin], Held]
+
+
+def learnt(texts: Texts, stream: Sequence[str], origin: Origin) -> Held:
+    """What the product holds after the stream."""
+    held = Held()
+    newcomer = Newcomer(trust=TRUST[origin], origin=origin)
+    for place in range(len(stream)):
+        judged = [
+            _judged(texts, stream, old=old, new=place, origin=origin, standing=held.standing[old])
+            for old in _candidates(texts, stream, held, place)
+        ]
+        _carry_out(held, place, decide(newcomer, judged, Limits()))
+    return held
+
+
+def _candidates(texts: Texts, stream: Sequence[str], held: Held, new: int) -> list[int]:
+    known = list(held.standing)
+    if not known:
+        return []
+    cosines = np.stack([texts.vectors[stream[old]] for old in known]) @ texts.vectors[stream[new]]
+    nearest = [known[place] for place in np.argsort(-cosines, kind="stable")[:CANDIDATES]]
+    mine = read(stream[new]).slots
+    places, subjects = {slot.place for slot in mine}, {slot.subject for slot in mine}
+    slots = {old: read(stream[old]).slots for old in known} if mine else {}
+    of_slot = [old for old in known if any(slot.place in places for slot in slots.get(old, ()))]
+    of_subject = [old for old in known if any(slot.subject in subjects for slot in slots.get(old, ()))]
+    return list(dict.fromkeys([*nearest, *of_slot[-CANDIDATES:], *of_subject[-OF_SUBJECT:]]))
+
+
+def _judged(
+    texts: Texts, stream: Sequence[str], *, old: int, new: int, origin: Origin, standing: Standing
+) -> Judged:
+    verdict = judge(
+        Statement(text=stream[old], order=old, origin=origin),
+        Statement(text=stream[new], order=new, origin=origin),
+        texts.features(stream[old], stream[new]),
+    )
+    return Judged(
+        id=UUID(int=old), judgement=settled(verdict, accept=ACCEPT), trust=TRUST[origin], status=standing
+    )
+
+
+def _carry_out(held: Held, place: int, decided: Decided) -> None:
+    held.why[place] = decided.why
+    if decided.confirms is not None:
+        held.merged_into[place] = decided.confirms.int
+        return
+    for old in decided.supersedes:
+        held.superseded_by[old.int] = place
+        del held.standing[old.int]
+    if decided.superseded_by is not None:
+        held.superseded_by[place] = decided.superseded_by.int
+        return
+    held.standing[place] = Standing.HELD if decided.action is Action.CONFLICTED else Standing.ACTIVE
+    held.conflicts[place] = {old.int for old in decided.conflicts}
+    if decided.waits_for:
+        held.pending.add(place)
+
+
+def nearest_wins(threshold: float) -> Learner:
+    """The nearest live statement from a cosine on is replaced; the same words are one statement."""
+
+    def learner(texts: Texts, stream: Sequence[str], _origin: Origin) -> Held:
+        held = Held()
+        for place, text in enumerate(stream):
+            known = list(held.standing)
+            if known:
+                cosines = np.stack([texts.vectors[stream[old]] for old in known]) @ texts.vectors[text]
+                best = int(np.argmax(cosines))
+                if stream[known[best]] == text:
+                    held.merged_into[place] = known[best]
+                    continue
+                if cosines[best] >= threshold:
+                    held.superseded_by[known[best]] = place
+                    del held.standing[known[best]]
+            held.standing[place] = Standing.ACTIVE
+        return held
+
+    return learner

@@ -1,0 +1,261 @@
+"""The suite `supersede`: what replaced what?
+
+Streams are learnt in order and compared with their key: facts of which the later value stands (FactConsolidation),
+a life in which some things change, some cannot and some live side by side (MemConflict), and chains of rules
+(SupersessionBench). One setting for all: whoever lets the newest win is right on the first and wrong on the second.
+Questions are answered by the plain `bm25` ranking over what is active, so that only what is held makes a difference.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from festinger.bench.judging import Pair, Texts, baselines, embedded, pairs_of, said, stripped
+from festinger.bench.result import Metric, Op, Sample, at_least, at_most
+from festinger.bench.streams import Held, Learner, learnt, nearest_wins
+from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.bench.tally import Item, Tally, counted
+from festinger.ids import Origin
+from festinger.judge.judgement import Relation
+
+FC, MC, SSB = "factconsolidation", "memconflict", "supersessionbench"
+SIZES = ("6k", "32k")
+BASELINES: Mapping[str, Learner] = {
+    "nearest_wins_70": nearest_wins(0.70),
+    "nearest_wins_80": nearest_wins(0.80),
+}
+KINDS = ("static", "conditional", "distractor", "dynamic")
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def _share(name: str, about: str, goal: Any) -> Metric:
+    return Metric(name=name, unit="share", about=about, goal=goal)
+
+
+METRICS = (
+    *(
+        metric
+        for size, answers, stale in (("6k", 0.99, 0.0), ("32k", 0.98, 0.005))
+        for metric in (
+            _share(f"fc{size}.answer_at_1", f"questions answered by what stands ({size})", at_least(answers)),
+            _share(
+                f"fc{size}.stale_at_1", f"questions answered by what was replaced ({size})", at_most(stale)
+            ),
+        )
+    ),
+    _share("fc32k.retire.precision", "retirements that are in the key", at_least(0.98)),
+    _share("fc32k.retire.recall", "facts of the key that are retired", at_least(0.95)),
+    _share("merge.false.fc_stream", "facts that were taken for another one (32k)", at_most(0.0)),
+    _share("ssb.pairs.macro_f1", "same, update, unrelated", at_least(0.93)),
+    _share("ssb.chain_exact", "chains of which just the last version stands", at_least(0.92)),
+    _share("memconflict.update_recall", "values that changed and were replaced", at_least(0.90)),
+    _share("memconflict.retire_precision", "retirements that are in the key", at_least(0.97)),
+    _share("memconflict.false_supersession", "what still holds and was replaced", at_most(0.01)),
+    _share("memconflict.false_supersession.static", "what cannot change and was replaced", at_most(0.02)),
+    _share("memconflict.conflict_recall", "contradictions that were put to a person", at_least(0.85)),
+    Metric(name="fc32k.pending", unit="share", about="facts that wait for a judge", better=Op.AT_MOST),
+)
+
+
+async def measure(bench: Bench) -> Measured:
+    facts = {size: bench.data.rows(FC, f"stream_{size}", needs=("id", "text")) for size in SIZES}
+    asked = {size: bench.data.rows(FC, f"queries_{size}", needs=("id", "text")) for size in SIZES}
+    lives = bench.data.rows(MC, "stream", needs=("id", "group", "text", "kind"))
+    chains = [
+        row for row in bench.data.rows(SSB, "stream", needs=("id", "group", "text")) if "/v" in row["id"]
+    ]
+    pairs = bench.data.sampled(
+        pairs_of(bench.data.rows(SSB, "pairs", needs=("id", "a", "b", "label"))), by=lambda pair: pair.id
+    )
+    bench.say("Embedding the streams.")
+    texts = await embedded(
+        [row["text"] for rows in (*facts.values(), lives, chains) for row in rows]
+        + [text for pair in pairs for text in (pair.a, pair.b)]
+    )
+    systems = {PRODUCT: learnt, **{name: each for name, each in BASELINES.items() if bench.wants(name)}}
+    tallies: list[Tally] = []
+    for system, learner in systems.items():
+        bench.say(f"Learning the streams: {system}.")
+        for size in SIZES:
+            held = learner(texts, [row["text"] for row in facts[size]], Origin.DOCUMENT)
+            tallies += answers(system, size, facts[size], asked[size], held)
+            tallies += retirements(system, facts[size], held) if size == "32k" else []
+        tallies += memconflict(system, texts, lives, learner)
+        tallies.append(chains_exact(system, texts, chains, learner))
+    macro = Sample(metric="ssb.pairs.macro_f1", system=PRODUCT, value=macro_f1(texts, pairs), n=len(pairs))
+    return Measured(
+        tallies=tallies, samples=[macro], systems=baselines([name for name in systems if name != PRODUCT])
+    )
+
+
+def answers(system: str, size: str, facts: Rows, asked: Rows, held: Held) -> list[Tally]:
+    """Whether the first active fact for a question is the standing one, or one that was replaced."""
+    single = [row for row in asked if row.get("hops") == "single" and row.get("gold")]
+    rank = bm25([facts[place]["text"] for place in held.active()])
+    ids = [facts[place]["id"] for place in held.active()]
+    first = {row["id"]: ids[rank(row["text"])] if ids else None for row in single}
+    right = [
+        counted(row["id"], first[row["id"]] in row["gold"], told={"text": row["text"]}) for row in single
+    ]
+    stale = [
+        Item(
+            id=row["id"],
+            part=float(first[row["id"]] in row["stale"]),
+            right=first[row["id"]] not in row["stale"],
+        )
+        for row in single
+    ]
+    return [
+        Tally(metric=f"fc{size}.answer_at_1", system=system, items=right),
+        Tally(metric=f"fc{size}.stale_at_1", system=system, items=stale),
+    ]
+
+
+def bm25(corpus: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> Callable[[str], int]:
+    """The place of the best text for a question; of equals, the newer one."""
+    bags = [Counter(stripped(text)) for text in corpus]
+    lengths = [sum(bag.values()) for bag in bags]
+    mean = sum(lengths) / max(1, len(lengths))
+    holding = Counter(word for bag in bags for word in bag)
+    weight = {
+        word: math.log(1 + (len(bags) - count + 0.5) / (count + 0.5)) for word, count in holding.items()
+    }
+
+    def best(question: str) -> int:
+        wanted = [word for word in stripped(question) if word in weight]
+        scores = [
+            sum(
+                weight[word] * bag[word] * (k1 + 1) / (bag[word] + k1 * (1 - b + b * length / mean))
+                for word in wanted
+                if word in bag
+            )
+            for bag, length in zip(bags, lengths, strict=True)
+        ]
+        return max(range(len(scores)), key=lambda place: (scores[place], place))
+
+    return best
+
+
+def retirements(system: str, facts: Rows, held: Held) -> list[Tally]:
+    made = {facts[old]["id"]: facts[new]["id"] for old, new in held.superseded_by.items()}
+    key = {row["id"]: row["superseded_by"] for row in facts if row["superseded_by"]}
+    text = {row["id"]: row["text"] for row in facts}
+    of_made = [
+        counted(old, key.get(old) == new, told={"old": text[old], "new": text[new]})
+        for old, new in made.items()
+    ]
+    of_key = [
+        counted(old, made.get(old) == new, told={"old": text[old], "new": text[new]})
+        for old, new in key.items()
+    ]
+    merged = [
+        Item(id=row["id"], part=float(place in held.merged_into), right=place not in held.merged_into)
+        for place, row in enumerate(facts)
+    ]
+    waiting = [Item(id=row["id"], part=float(place in held.pending)) for place, row in enumerate(facts)]
+    return [
+        Tally(metric="fc32k.retire.precision", system=system, items=of_made),
+        Tally(metric="fc32k.retire.recall", system=system, items=of_key),
+        Tally(metric="merge.false.fc_stream", system=system, items=merged),
+        Tally(metric="fc32k.pending", system=system, items=waiting),
+    ]
+
+
+def memconflict(system: str, texts: Texts, rows: Rows, learner: Learner) -> list[Tally]:
+    """A life: what changed was replaced, what holds was not, and what cannot be was put to a person."""
+    by_user: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by_user[row["group"]].append(row)
+    made: dict[str, str] = {}
+    against: dict[str, set[str]] = {}
+    for life in by_user.values():
+        held = learner(texts, [row["text"] for row in life], Origin.PERSON)
+        made |= {life[old]["id"]: life[new]["id"] for old, new in held.superseded_by.items()}
+        against |= {
+            life[new]["id"]: {life[old]["id"] for old in olds} for new, olds in held.conflicts.items()
+        }
+    text = {row["id"]: row["text"] for row in rows}
+    key = {row["id"] for row in rows if row["superseded_by"]}
+    still = [
+        row
+        for row in rows
+        if row["kind"] in KINDS and not row["superseded_by"] and not row.get("duplicate_of")
+    ]
+
+    def kept(row: Mapping[str, Any]) -> Item:
+        gone = row["id"] in made and text[made[row["id"]]] != row["text"]
+        return Item(
+            id=row["id"], part=float(gone), right=not gone, group=row["group"], told={"text": row["text"]}
+        )
+
+    return [
+        Tally(
+            metric="memconflict.update_recall",
+            system=system,
+            items=[counted(old, old in made, told={"text": text[old]}) for old in sorted(key)],
+        ),
+        Tally(
+            metric="memconflict.retire_precision",
+            system=system,
+            items=[counted(old, old in key, told={"old": text[old], "new": text[made[old]]}) for old in made],
+        ),
+        Tally(metric="memconflict.false_supersession", system=system, items=[kept(row) for row in still]),
+        Tally(
+            metric="memconflict.false_supersession.static",
+            system=system,
+            items=[kept(row) for row in still if row["kind"] == "static"],
+        ),
+        Tally(
+            metric="memconflict.conflict_recall",
+            system=system,
+            items=[
+                counted(
+                    row["id"], row["conflict_with"] in against.get(row["id"], ()), told={"text": row["text"]}
+                )
+                for row in rows
+                if row["kind"] == "static_conflict"
+            ],
+        ),
+    ]
+
+
+def chains_exact(system: str, texts: Texts, rows: Rows, learner: Learner) -> Tally:
+    """All chains in one space, every first version before every second; right if just the last one stands."""
+    ordered = sorted(rows, key=lambda row: int(row["id"].rpartition("/v")[2]))
+    held = learner(texts, [row["text"] for row in ordered], Origin.PERSON)
+    standing = {ordered[place]["id"] for place in held.standing}
+    chains: dict[str, list[str]] = defaultdict(list)
+    for row in ordered:
+        chains[row["group"]].append(row["id"])
+    return Tally(
+        metric="ssb.chain_exact",
+        system=system,
+        items=[
+            counted(group, [each for each in ids if each in standing] == [ids[-1]])
+            for group, ids in chains.items()
+        ],
+    )
+
+
+def macro_f1(texts: Texts, pairs: Sequence[Pair]) -> float:
+    """The mean of F1 over the three labels; what contradicts or refines counts as an update."""
+    names = {Relation.SAME: "same", Relation.UNRELATED: "unrelated", Relation.UNSURE: "unsure"}
+    made = [(pair.label, names.get(said(texts, pair.a, pair.b).relation, "update")) for pair in pairs]
+    scores = []
+    for label in ("same", "update", "unrelated"):
+        right = sum(one == other == label for one, other in made)
+        total = sum((one == label) + (other == label) for one, other in made)
+        scores.append(2 * right / total if total else 0.0)
+    return sum(scores) / len(scores)
+
+
+SUPERSEDE = Suite(
+    name="supersede",
+    about="What replaced what: facts, a life, chains of rules.",
+    metrics=METRICS,
+    measure=measure,
+    needs=(FC, MC, SSB),
+    timed=False,
+)
