@@ -13,6 +13,7 @@ from tests.proxy.doors import exchange, request
 from tests.proxy.watched import Model, Watched, watching
 
 from festinger.ids import MAIN_SPACE
+from festinger.seeing.metrics import REGISTRY
 
 TASK = [
     {"role": "system", "content": "You are an agent with tools."},
@@ -549,3 +550,23 @@ async def test_a_loop_can_be_seen_and_its_breaker_closed_by_hand():
     assert [each[:7] for each in told] == ["level=0", "level=0", "level=0", "level=1", "level=2"]
     closed = next(each for each in at.happened if each.name == "breaker_closed")
     assert closed.payload["by"] == "key:ops"
+
+
+def counted(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+@pytest.mark.requirement("P-76")
+async def test_each_step_up_and_each_open_breaker_is_counted():
+    rises = [{"rule": "same_call", "level": str(level)} for level in range(1, 5)]
+    before = [counted("festinger_proxy_loops_total", **rise) for rise in rises]
+
+    async with watching() as at, Agent(at) as agent:
+        for count in range(1, 8):
+            await agent.asks(looping(count))
+        stopped = counted("festinger_proxy_breakers_open")
+        await agent.asks([*looping(7), {"role": "user", "content": "Well, then."}])
+        after = counted("festinger_proxy_breakers_open")
+
+    assert [counted("festinger_proxy_loops_total", **rise) for rise in rises] == [was + 1 for was in before]
+    assert (stopped, after) == (1, 0)
