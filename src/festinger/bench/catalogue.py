@@ -2,17 +2,23 @@
 
 from collections.abc import Sequence
 
+from festinger.bench.contradiction import CONTRADICT
+from festinger.bench.dedup import DEDUP
 from festinger.bench.extraction import EXTRACT
 from festinger.bench.foundation import FOUNDATION
 from festinger.bench.loops import LOOPS
 from festinger.bench.result import Metric
 from festinger.bench.suite import Suite
+from festinger.bench.supersession import SUPERSEDE
 from festinger.bench.world import WORLD
 from festinger.errors import BadInput, NotFound
 
 SUITES = {
     suite.name: suite
     for suite in (
+        DEDUP,
+        SUPERSEDE,
+        CONTRADICT,
         EXTRACT,
         LOOPS,
         FOUNDATION,
