@@ -90,7 +90,6 @@ async def test_the_newest_result_may_carry_notes_where_that_is_wanted():
     assert at.said[-1] == f"{B}\n\nramanujan is up"
 
 
-@pytest.mark.requirement("P-30")
 async def test_the_mind_is_asked_once_for_what_is_unseen_the_newest_first():
     mind = Knowing()
     async with scene(mind) as at:
@@ -100,7 +99,6 @@ async def test_the_mind_is_asked_once_for_what_is_unseen_the_newest_first():
     assert mind.asked == [["second", "Certainly.", "first"], ["third"]]
 
 
-@pytest.mark.requirement("P-30")
 async def test_what_a_block_of_this_history_shows_is_not_said_again():
     async with scene() as at:
         await at.chat("open ramanujan")
@@ -110,7 +108,7 @@ async def test_what_a_block_of_this_history_shows_is_not_said_again():
     assert told(got) == "reused"
 
 
-@pytest.mark.requirement("P-36", "P-30")
+@pytest.mark.requirement("P-36")
 async def test_a_note_that_changed_is_told_again_though_nobody_mentions_it():
     today = Today()
     moved = Line(
