@@ -36,7 +36,7 @@ async def does(client: str, deed: str, url: str, text: str, *, guest: Guest) -> 
 
 
 @each_client
-@pytest.mark.requirement("P-01", "P-15", "P-30", "P-33")
+@pytest.mark.requirement("P-01", "P-15", "P-33")
 async def test_what_was_said_once_is_a_note_in_the_next_conversation(
     client: str, guest: Guest, database_url: str, tmp_path: Path
 ):

@@ -32,7 +32,7 @@ class Terminal:
         return said
 
 
-@pytest.mark.requirement("P-30", "P-33")
+@pytest.mark.requirement("P-33")
 async def test_a_fact_is_remembered_a_contradiction_marked_and_decided_over_night(
     database_url: str, tmp_path: Path
 ):

@@ -36,7 +36,7 @@ async def ask(at: Stage, text: str) -> str:
     return "".join(json.loads(line)["message"]["content"] for line in got.raw.splitlines())
 
 
-@pytest.mark.requirement("P-30", "P-33")
+@pytest.mark.requirement("P-33")
 async def test_a_fact_is_remembered_a_contradiction_marked_and_decided_over_night(
     database_url: str, tmp_path: Path
 ):
