@@ -10,11 +10,9 @@ from functools import cache
 
 from festinger.judge.statement import Holding
 from festinger.judge.stems import stem
-from festinger.judge.wordlists import phrases, words
+from festinger.judge.wordlists import members, phrases, words
 
-_PREPOSITIONS = frozenset(
-    ["in", "at", "on", "by", "to", "for", "with", "from", "of", "as", "into", "under", "near"]
-)
+_PREPOSITIONS = members("grammar", "preposition")
 
 
 class Frame(StrEnum):
@@ -82,23 +80,7 @@ def _is_one_of_many(stems: tuple[str, ...], frame: Frame) -> bool:
     return len(stems) == 1 if frame is Frame.LABEL else _UNIQUE.isdisjoint(stems)
 
 
-_UNIQUE = frozenset(
-    map(
-        stem,
-        [
-            "favourite",
-            "favorite",
-            "best",
-            "main",
-            "primary",
-            "current",
-            "present",
-            "official",
-            "first",
-            "only",
-        ],
-    )
-)
+_UNIQUE = frozenset(map(stem, members("grammar", "unique")))
 
 
 def _is_fixed(stems: tuple[str, ...]) -> bool:

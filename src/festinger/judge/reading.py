@@ -14,7 +14,7 @@ from festinger.judge.quantities import Quantities, quantities
 from festinger.judge.slots import Sentence, slots
 from festinger.judge.statement import Slot
 from festinger.judge.stems import stem
-from festinger.judge.wordlists import kinds, phrases, words
+from festinger.judge.wordlists import kinds, members, phrases, words
 from festinger.text.fold import fold
 from festinger.text.normal import normalised
 from festinger.text.words import FUNCTION_WORDS
@@ -43,48 +43,7 @@ _PRONOUNS = {
 }
 _PAST = frozenset(["was", "were", "had", "did"])
 _FUTURE = frozenset(["will", "shall"])
-_RELATIONAL = frozenset(
-    [
-        "to",
-        "from",
-        "with",
-        "without",
-        "before",
-        "after",
-        "above",
-        "below",
-        "under",
-        "over",
-        "on",
-        "off",
-        "in",
-        "out",
-        "inside",
-        "outside",
-        "into",
-        "onto",
-        "near",
-        "behind",
-        "beside",
-        "between",
-        "against",
-        "for",
-        "by",
-        "during",
-        "until",
-        "till",
-        "since",
-        "through",
-        "across",
-        "toward",
-        "towards",
-        "up",
-        "down",
-        "at",
-        "as",
-        "than",
-    ]
-)
+_RELATIONAL = members("grammar", "relational")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +204,7 @@ def _is_name(written: tuple[str, ...], at: int, *, starts: bool) -> bool:
     )
 
 
-_FINITE = frozenset(["is", "was", "has", "had", "will", "can", "does", "did", "would", "lives", "works"])
+_FINITE = members("grammar", "finite")
 
 
 def is_verb(word: str) -> bool:

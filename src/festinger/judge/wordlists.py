@@ -52,3 +52,9 @@ def oppositions(name: str) -> Mapping[str, frozenset[str]]:
             found.setdefault(group[0], set()).add(other)
             found.setdefault(other, set()).add(group[0])
     return {word: frozenset(against) for word, against in found.items()}
+
+
+@cache
+def members(name: str, kind: str) -> frozenset[str]:
+    """The words of one kind, in a list of lines `kind: word word`."""
+    return frozenset(word for word, of in kinds(name).items() if kind in of)
