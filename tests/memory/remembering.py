@@ -16,6 +16,8 @@ from festinger.embedding.embedder import Embedder, Supplies, Vector
 from festinger.embedding.profiles import Profile, Purpose, bundled_profiles
 from festinger.embedding.registry import open_embedder
 from festinger.errors import FestingerError
+from festinger.events.event import Delivery
+from festinger.events.outbox import Outbox
 from festinger.ids import (
     DEFAULT_AGENT,
     MAIN_SPACE,
@@ -108,6 +110,10 @@ class ToldJudges(Judges):
         return [self.later] * len(pairs)
 
 
+async def deliver_nothing(_transaction: Transaction, _delivery: Delivery) -> None:
+    """Nobody listens."""
+
+
 class Mind:
     """One process with its memory."""
 
@@ -134,8 +140,14 @@ class Mind:
         self.embedder: Embedder | None = None if without_embedder else embedder or self.near
         self.asked: list[tuple[str, dict[str, Any]]] = []
         ids = new_id or id_maker(self.hands.clock, random.Random(seed))
+        # Ids of this process's own: two processes that count alike would make the same ones.
+        outbox = (
+            Outbox(clock=self.hands.clock, new_id=ids, deliver=deliver_nothing)
+            if new_id
+            else self.wired.outbox
+        )
         self.judges = ToldJudges(
-            JudgeDesk(store=store, outbox=self.wired.outbox, clock=self.hands.clock, new_id=ids),
+            JudgeDesk(store=store, outbox=outbox, clock=self.hands.clock, new_id=ids),
             stopwatch=self.hands.stopwatch,
             terms=lambda _space: JudgeTerms(),
             model_for=model_for,
@@ -144,7 +156,7 @@ class Mind:
 
         self.desk = Desk(
             store=store,
-            outbox=self.wired.outbox,
+            outbox=outbox,
             clock=self.hands.clock,
             stopwatch=self.hands.stopwatch,
             new_id=ids,
@@ -153,7 +165,7 @@ class Mind:
             panel=self.judges,
             world=WorldDesk(
                 store=store,
-                outbox=self.wired.outbox,
+                outbox=outbox,
                 clock=self.hands.clock,
                 new_id=ids,
                 terms=lambda _space: WorldSettings(),

@@ -49,7 +49,9 @@ class Refusal:
 async def take_in(desk: Desk, transaction: Transaction, place: Place, given: Given) -> Said | Refusal:
     """What is learnt of a statement, or why nothing is. Bad input raises."""
     given = checked(given)
+    desk.step("checked")
     clean = cleaned(given.text, desk.without_blocks)
+    desk.step("cleaned")
     if (reason := unfit(given, clean)) is not None:
         return reason
     now = desk.clock()

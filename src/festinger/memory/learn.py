@@ -83,7 +83,9 @@ async def written(desk: Desk, prepared: Prepared) -> Learned:
     for left in range(TRIES - 1, -1, -1):
         try:
             async with desk.store.transaction() as transaction:
-                return await write_once(desk, transaction, prepared)
+                learned = await write_once(desk, transaction, prepared)
+            desk.step("committed")
+            return learned
         except StoreDown as error:
             if not left or error.details.get("kind") != "busy":
                 raise

@@ -39,6 +39,7 @@ async def write(desk: Desk, transaction: Transaction, prepared: Prepared) -> Lea
     """Write what follows from a statement, whatever others wrote meanwhile."""
     place, said = prepared.place, prepared.said
     await transaction.run(Q["lock_owner"], space=place.space, owner=said.owner)
+    desk.step("locked")
     newer = await look_again(transaction, place.space, said, seen=prepared.seen, vectors=prepared.vectors)
     compared = await _as_they_are(desk, transaction, prepared, newer)
     if (echo := echo_of(prepared, compared)) is not None:
@@ -47,6 +48,7 @@ async def write(desk: Desk, transaction: Transaction, prepared: Prepared) -> Lea
     if reasons:
         return await _lock_away(desk, transaction, prepared, compared, reasons=reasons)
     decided = decide(newcomer(said), [each.judged for each in compared], desk.terms(place.space).limits)
+    desk.step("decided")
     if decided.confirms is not None:
         return await _say_again(desk, transaction, prepared, compared, decided)
     return await _store(desk, transaction, prepared, compared, decided)

@@ -1,0 +1,60 @@
+"""A process that learns, and may die while it does.
+
+`learner.py URL SPACE SEED STEP AT TEXT…`: learns each text with its own key and prints its place once that is
+acknowledged. It kills itself the `AT`-th time that it stands at `STEP`. With `-` for a step it lives, and learns all
+texts at once.
+"""
+
+import asyncio
+import os
+import random
+import signal
+import sys
+
+from tests.memory.remembering import Mind
+
+from festinger.clock import system_clock
+from festinger.embedding.embedder import Supplies
+from festinger.embedding.registry import open_embedder
+from festinger.ids import SpaceId, id_maker
+from festinger.memory.given import Given
+from festinger.memory.learn import learn
+from festinger.settings.tree import StoreSettings
+from festinger.store.pool import open_store
+
+
+class Deadly:
+    """Kills this process at a step."""
+
+    def __init__(self, step: str, at: int) -> None:
+        self._step = step
+        self._left = at
+
+    def __call__(self, step: str) -> None:
+        self._left -= step == self._step
+        if step == self._step and not self._left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def main(url: str, space: str, seed: str, step: str, at: str, *texts: str) -> None:
+    async with open_store(url, StoreSettings(), door="test") as store:
+        embedder = await open_embedder("hashed:64", Supplies(offline=True))
+        mind = Mind(
+            store,
+            embedder=embedder,
+            step=Deadly(step, int(at)),
+            new_id=id_maker(system_clock, random.Random(int(seed))),
+        )
+        place = mind.place(f"s{seed}", space=SpaceId(space))
+        if step == "-":
+            done = await asyncio.gather(*(learn(mind.desk, place, Given(text=text)) for text in texts))
+            sys.stdout.write("\n".join(each.action.value for each in done))
+            return
+        for number, text in enumerate(texts):
+            await learn(mind.desk, place, Given(text=text, key=f"k{number}"))
+            sys.stdout.write(f"{number}\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
