@@ -85,8 +85,10 @@ def test_the_lock_covers_what_the_project_declares(lock: str, extra: str | None)
 
 def test_running_and_developing_use_the_same_versions():
     run, develop = locked("requirements.lock"), locked("requirements-dev.lock")
+    versions = {name: pin.version for name, pin in develop.items()}
 
-    assert {name: pin for name, pin in run.items() if develop.get(name) != pin} == {}
+    # A tool may need a package on more systems than running does, so the markers may differ.
+    assert {name: pin for name, pin in run.items() if versions.get(name) != pin.version} == {}
 
 
 @pytest.mark.requirement("F-101")
