@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.cli.conftest import person
 from tests.store.conftest import grown, home, place
 from tests.stories.guest import Guest
 
-__all__ = ["grown", "home", "place"]
+__all__ = ["grown", "home", "person", "place"]
 
 
 @pytest.fixture(scope="session")

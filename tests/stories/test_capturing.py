@@ -16,7 +16,11 @@ from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.store.exchanges import session_messages
 from festinger.store.requests import find_request, list_requests
 
-PATIENT: dict[str, Any] = {"proxy__memory_deadline_ms": 10_000}
+PATIENT: dict[str, Any] = {
+    "proxy__memory_deadline_ms": 10_000,
+    "store__hot_timeout_ms": 10_000,
+    "store__statement_timeout_ms": 60_000,
+}
 """So that a slow machine does not make memory late."""
 
 

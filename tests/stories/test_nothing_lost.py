@@ -176,6 +176,7 @@ async def test_after_a_restart_the_same_history_gets_the_same_blocks(database_ur
         for number in range(2):
             before = await at.post("/api/chat", chat(*HISTORY[: number + 1], replies=[REPLY] * number))
         first = prompts(at)
+        await at.kept()
     async with stage(database_url, tmp_path, hands=later(60), **PATIENT) as at:
         after = await at.post("/api/chat", chat(*HISTORY[:3], replies=[REPLY] * 2))
         second = prompts(at)
