@@ -1,6 +1,7 @@
 """Many who learn at the same moment, in tasks and in processes, and those that die while they do."""
 
 import asyncio
+import random
 import sys
 from collections import Counter
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 from tests.jobs.desk import rows
 from tests.memory.remembering import Mind, memories
 
-from festinger.ids import SpaceId
+from festinger.clock import system_clock
+from festinger.ids import SpaceId, id_maker
 from festinger.memory.decision import Action
 from festinger.memory.given import Given
 from festinger.memory.learn import learn
@@ -57,11 +59,11 @@ async def test_fifty_tasks_in_three_processes_learn_one_statement_once(store: St
 
 @pytest.mark.requirement("M-29")
 async def test_near_twins_learnt_at_once_become_one(store: Store):
-    wordings = [f"{word} drink strong coffee" for word in ["folks", "persons", "humans", "they", "villagers"]]
+    wordings = ["people there drink strong coffee", "folks in that place drink powerful coffee"]
     mind = Mind(store, near=dict.fromkeys(wordings, 1.0))
 
     done = await asyncio.gather(
-        *(mind.learn(text, session=f"s{n % 7}") for n, text in enumerate(wordings * 4))
+        *(mind.learn(text, session=f"s{n % 7}") for n, text in enumerate(wordings * 10))
     )
 
     stored = await memories(store)
@@ -93,7 +95,7 @@ async def test_mixed_learning_of_agents_and_shared_never_stands_in_its_own_way(s
 @pytest.mark.requirement("M-23")
 async def test_a_process_killed_at_any_step_loses_nothing_it_acknowledged(store: Store, database_url: str):
     spaces = [SpaceId(f"step-{number}") for number in range(len(STEPS))]
-    mind = Mind(store, seed=99)
+    mind = Mind(store, new_id=id_maker(system_clock, random.Random(99)))
     for space in spaces:
         async with store.transaction() as transaction:
             await create_space(transaction, space, at=mind.hands.now)

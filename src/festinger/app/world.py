@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from festinger.consolidation.memories import Opinion, judge_memories
 from festinger.consolidation.resolution import begin_run, resolve
 from festinger.errors import AlreadyRunning
 from festinger.ids import SpaceId
@@ -146,7 +147,12 @@ def register_world(app: "App", room: WorldRoom) -> None:
         async def model_for(within: SpaceId) -> Model | None:
             return await app.model(Purpose.RESOLVE, Caller(space=within, job=run.job))
 
-        await resolve(room.desk, SpaceId(space), UUID(run_id), model_for=model_for)
+        async def of_memories(within: SpaceId, conflict: Conflict, run_of: UUID) -> Opinion:
+            return await judge_memories(app.memory.desk, within, conflict, run=run_of)
+
+        await resolve(
+            room.desk, SpaceId(space), UUID(run_id), model_for=model_for, judge_memories=of_memories
+        )
 
     async def tend_world(run: Run) -> None:
         for number, space in enumerate(app.directory.ids()):

@@ -17,6 +17,7 @@ from uuid import UUID
 import structlog
 
 from festinger.consolidation.arbiter import opinion
+from festinger.consolidation.memories import JudgeMemories
 from festinger.consolidation.rules import ruling
 from festinger.errors import AlreadyRunning, BadDecision, FestingerError, NoSuchRun, Stale
 from festinger.ids import SpaceId
@@ -114,15 +115,28 @@ async def last_run(desk: Desk, space: SpaceId) -> ResolutionRun | None:
     return ResolutionRun(**row) if row else None
 
 
-async def resolve(desk: Desk, space: SpaceId, run: UUID, *, model_for: ModelFor) -> Tally | None:
-    """Do a run; nothing if it is done."""
+async def resolve(
+    desk: Desk,
+    space: SpaceId,
+    run: UUID,
+    *,
+    model_for: ModelFor,
+    judge_memories: JudgeMemories | None = None,
+) -> Tally | None:
+    """Do a run; nothing if it is done. Without `judge_memories`, conflicts of memories wait."""
     row = await desk.store.maybe(Q["mark_running"], space=space, id=run)
     if row is None:
         return None
     limit = desk.terms(space).resolution_max_items
-    items = await due(desk, space, limit=limit + 1)
+    items = await due(desk, space, limit=limit + 1, memories=judge_memories is not None)
     worker = _Worker(
-        desk=desk, space=space, run=run, dry_run=row["dry_run"], model=await model_for(space), bill=Bill()
+        desk=desk,
+        space=space,
+        run=run,
+        dry_run=row["dry_run"],
+        model=await model_for(space),
+        bill=Bill(),
+        judge_memories=judge_memories,
     )
     fates = Counter([await worker.settle(item) for item in items[:limit]])
     left = max(0, await count_pending(desk, space) - fates[Fate.WAITING] - fates[Fate.FAILED])
@@ -164,6 +178,7 @@ class _Worker:
     dry_run: bool
     model: Model | None
     bill: Bill
+    judge_memories: JudgeMemories | None = None
 
     async def settle(self, item: Conflict) -> Fate:
         """Decide one item. Whatever goes wrong with it is kept with it and goes no further."""
@@ -179,8 +194,7 @@ class _Worker:
         return Fate.FAILED
 
     async def _settle(self, item: Conflict) -> Fate:
-        case = await case_of(self.desk, self.space, item)
-        verdict, reason = await self._verdict(case)
+        verdict, reason = await self._opinion(item)
         if verdict is None:
             return await self._wait(item, reason)
         fate = Fate.DISMISSED if verdict.decision == Decision.DISMISS else Fate.RESOLVED
@@ -191,6 +205,13 @@ class _Worker:
         except (BadDecision, Stale) as error:
             return await self._wait(item, error.message)
         return fate
+
+    async def _opinion(self, item: Conflict) -> tuple[Verdict | None, str]:
+        if item.about != "memory":
+            return await self._verdict(await case_of(self.desk, self.space, item))
+        assert self.judge_memories is not None, "only a run that can judge memories is given any"
+        said = await self.judge_memories(self.space, item, self.run)
+        return said.verdict, said.reason
 
     async def _verdict(self, case: Case) -> tuple[Verdict | None, str]:
         ruled = ruling(case)

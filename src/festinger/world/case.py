@@ -39,9 +39,11 @@ class Case:
     """Where the incoming edge belongs by its flavour, if that slot is free and it closes no cycle there."""
 
 
-async def due(desk: Desk, space: SpaceId, *, limit: int) -> list[Conflict]:
-    """The conflicts that wait, most urgent first."""
-    return [conflict_of(row) for row in await desk.store.all(Q["due_conflicts"], space=space, limit=limit)]
+async def due(desk: Desk, space: SpaceId, *, limit: int, memories: bool = False) -> list[Conflict]:
+    """The conflicts that wait, most urgent first; those of memories too if they are asked for."""
+    abouts = ["edge", "memory"] if memories else ["edge"]
+    rows = await desk.store.all(Q["due_conflicts"], space=space, abouts=abouts, limit=limit)
+    return [conflict_of(row) for row in rows]
 
 
 async def case_of(desk: Desk, space: SpaceId, conflict: Conflict) -> Case:

@@ -504,14 +504,14 @@ select session_id, collisions, since from held_session where space_id = %(space)
 delete from held_session where space_id = %(space)s and session_id = %(session)s returning session_id;
 
 -- name: due_conflicts
--- The conflicts of edges that a run looks at, most urgent first.
+-- The conflicts that a run looks at, most urgent first.
 select q.*, c.token as concept, d.token as dimension, e.token as existing_parent, i.token as incoming_parent
 from resolution_queue q
 left join soas c on c.space_id = q.space_id and c.id = q.concept_id
 left join soas d on d.space_id = q.space_id and d.id = q.dim_id
 left join soas e on e.space_id = q.space_id and e.id = q.existing_parent_id
 left join soas i on i.space_id = q.space_id and i.id = q.incoming_parent_id
-where q.space_id = %(space)s and q.status = 'pending' and q.about = 'edge'
+where q.space_id = %(space)s and q.status = 'pending' and q.about = any(%(abouts)s)
 order by q.priority desc, q.created_at, q.id
 limit %(limit)s;
 
