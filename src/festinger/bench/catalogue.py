@@ -7,6 +7,7 @@ from festinger.bench.dedup import DEDUP
 from festinger.bench.extraction import EXTRACT
 from festinger.bench.foundation import FOUNDATION
 from festinger.bench.loops import LOOPS
+from festinger.bench.proxy import PROXY
 from festinger.bench.result import Metric
 from festinger.bench.suite import Suite
 from festinger.bench.supersession import SUPERSEDE
@@ -23,6 +24,7 @@ SUITES = {
         LOOPS,
         FOUNDATION,
         WORLD,
+        PROXY,
     )
 }
 

@@ -33,15 +33,17 @@ class Contenders:
 
 
 @asynccontextmanager
-async def contenders(bench: Bench) -> AsyncIterator[Contenders]:
-    """Start everybody; all end with the block."""
+async def contenders(bench: Bench, *, home: Path | None = None) -> AsyncIterator[Contenders]:
+    """Start everybody, ourselves on this home or on an empty one; all end with the block."""
     server_core, other_core = two_cores()
     pinned = {"pinned_to_one_core": server_core is not None}
     async with AsyncExitStack() as stack:
         stub = await stack.enter_async_context(
             running(stub_program(bench.folder), core=other_core, stopwatch=bench.stopwatch)
         )
-        ours = await _ourselves(stack, bench, core=server_core, upstream_port=stub.port)
+        own = throw_away_home(bench.folder, stopwatch=bench.stopwatch)
+        there = home if home is not None else await stack.enter_async_context(own)
+        ours = await _ourselves(stack, there, bench, core=server_core, upstream_port=stub.port)
         servers = {DIRECT: stub, PRODUCT: ours}
         systems = [
             System(name=PRODUCT, kind=Kind.PRODUCT, version=__version__, params=pinned),
@@ -57,8 +59,9 @@ async def contenders(bench: Bench) -> AsyncIterator[Contenders]:
         yield Contenders(servers=servers, systems=systems)
 
 
-async def _ourselves(stack: AsyncExitStack, bench: Bench, *, core: int | None, upstream_port: int) -> Running:
-    home = await stack.enter_async_context(throw_away_home(bench.folder, stopwatch=bench.stopwatch))
+async def _ourselves(
+    stack: AsyncExitStack, home: Path, bench: Bench, *, core: int | None, upstream_port: int
+) -> Running:
     program = serving(home, upstream_port=upstream_port)
     try:
         return await stack.enter_async_context(running(program, core=core, stopwatch=bench.stopwatch))

@@ -50,6 +50,7 @@ class Block:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     status: int
+    head: bytes
     body: bytes
     timing: Timing
 
@@ -103,7 +104,9 @@ class Connection(asyncio.Protocol):
             return
         timing = Timing(first=self._first - self._began, whole=self._stopwatch() - self._began)
         head, _, body = bytes(self._received).partition(b"\r\n\r\n")
-        self._whole.set_result(Answer(status=int(head.split(b" ", 2)[1]), body=body, timing=timing))
+        self._whole.set_result(
+            Answer(status=int(head.split(b" ", 2)[1]), head=head, body=body, timing=timing)
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._whole is not None and not self._whole.done():

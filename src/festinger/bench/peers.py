@@ -16,10 +16,15 @@ from festinger.bench.server import Program, bare_environment, free_port
 from festinger.bench.suite import Bench
 from festinger.errors import BadInput, Unavailable
 
-LITELLM = "litellm"
-PEERS = (LITELLM,)
+LITELLM, LLAMA = "litellm", "llama"
+"""LiteLLM's proxy, and a small real model to stand behind the proxies."""
 
-LOCKS = Path(__file__).parents[3] / "benchmarks" / "peers"
+ROOT = Path(__file__).parents[3]
+PEERS = {
+    LITELLM: ROOT / "benchmarks" / "peers" / LITELLM / "requirements.lock",
+    LLAMA: ROOT / "requirements-live.lock",
+}
+"""Everybody, with the lock file of the environment."""
 
 INSTALL_S = 900.0
 ANSWERS_S = 120.0
@@ -70,7 +75,7 @@ async def python_of(peer: str, bench: Bench) -> Path:
         if not named.is_file():
             raise Unavailable(f"there is no Python at `{named}`")
         return named
-    lock = LOCKS / peer / "requirements.lock"
+    lock = PEERS[peer]
     if not lock.is_file():
         raise Unavailable("its lock file comes with the source tree only")
     return await _environment(peer, lock, bench)

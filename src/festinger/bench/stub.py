@@ -1,7 +1,7 @@
 """A model server that costs almost nothing, to stand behind the proxies that are compared.
 
 `python -m festinger.bench.stub PORT` answers chat completions in OpenAI's form, whole or streamed, with the same
-words every time. What it spends is spent alike behind every system, so it is kept as small as asyncio allows: no
+words every time. The model `slow` streams them at the pace of a person who reads. What it spends is spent alike behind every system, so it is kept as small as asyncio allows: no
 body is parsed, every answer is made beforehand.
 """
 
@@ -9,6 +9,7 @@ import asyncio
 import json
 import re
 import sys
+from collections.abc import Iterator
 from typing import cast
 
 from festinger.bench.load import HOST
@@ -20,6 +21,10 @@ COMMON = {"id": "chatcmpl-stub", "created": 1_767_614_400, "model": "stub"}
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _STREAMED = re.compile(rb'"stream": ?true')
+_SLOW = re.compile(rb'"model": ?"slow"')
+
+PACE_S = 0.1
+"""Between two events of the slow model."""
 
 
 def whole_answer() -> bytes:
@@ -67,12 +72,20 @@ class Stub(asyncio.Protocol):
         length = _LENGTH.search(self._received, 0, end)
         if len(self._received) - end - 4 < (int(length[1]) if length else 0):
             return
-        if _STREAMED.search(self._received, end):
+        if _SLOW.search(self._received, end):
+            self._dribble(iter(STREAMED))
+        elif _STREAMED.search(self._received, end):
             for piece in STREAMED:
                 self._transport.write(piece)
         else:
             self._transport.write(WHOLE)
         self._received.clear()
+
+    def _dribble(self, pieces: Iterator[bytes]) -> None:
+        piece = next(pieces, None)
+        if piece is not None and self._transport is not None and not self._transport.is_closing():
+            self._transport.write(piece)
+            asyncio.get_running_loop().call_later(PACE_S, self._dribble, pieces)
 
 
 async def serve(port: int) -> None:
