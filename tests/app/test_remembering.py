@@ -25,7 +25,6 @@ def given(folder: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.requirement("M-20", "M-13")
 async def test_a_program_learns_asks_why_and_takes_back(database_url: str, tmp_path: Path):
     async with festinger.open(given(tmp_path), database=database_url) as memory:
         first = await memory.learn("The server has 16 GB", tags=["hardware"])
@@ -64,7 +63,6 @@ async def test_a_handle_refuses_what_it_cannot_take(database_url: str, tmp_path:
         assert await rows(memory._app.store, "select count(*) as n from memory") == [{"n": 1}]
 
 
-@pytest.mark.requirement("M-30")
 async def test_a_batch_finds_its_own_twins_and_survives_a_bad_item(database_url: str, tmp_path: Path):
     items = [f"Town number {name} has a bridge" for name in ("ash", "birch", "cedar")]
     seen: list[tuple[int, int]] = []
@@ -98,7 +96,6 @@ async def test_a_person_settles_what_two_statements_dispute(database_url: str, t
         assert await rows(memory._app.store, failed) == []
 
 
-@pytest.mark.requirement("M-20")
 async def test_what_an_agent_learns_is_its_own(database_url: str, tmp_path: Path):
     async with festinger.open(given(tmp_path), database=database_url) as memory:
         mine = await memory.for_agent("a").learn("Ann keeps bees")

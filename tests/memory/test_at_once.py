@@ -39,7 +39,7 @@ async def learner(*arguments: str) -> tuple[int, list[str]]:
     return process.returncode or 0, out.decode().split()
 
 
-@pytest.mark.requirement("M-29", "U-05")
+@pytest.mark.requirement("U-05")
 async def test_fifty_tasks_in_three_processes_learn_one_statement_once(store: Store, database_url: str):
     shares = [17, 17, 16]
 
@@ -57,7 +57,6 @@ async def test_fifty_tasks_in_three_processes_learn_one_statement_once(store: St
     assert len(await rows(store, "select 1 from event where name = 'fact_learned'")) == 1
 
 
-@pytest.mark.requirement("M-29")
 async def test_near_twins_learnt_at_once_become_one(store: Store):
     wordings = ["people there drink strong coffee", "folks in that place drink powerful coffee"]
     mind = Mind(store, near=dict.fromkeys(wordings, 1.0))
@@ -73,7 +72,6 @@ async def test_near_twins_learnt_at_once_become_one(store: Store):
     assert len(stored) == 1
 
 
-@pytest.mark.requirement("M-29")
 async def test_mixed_learning_of_agents_and_shared_never_stands_in_its_own_way(store: Store):
     mind = Mind(store)
     texts = [f"The {thing} has {n} GB" for n in range(6) for thing in ("server", "router", "printer")]

@@ -15,7 +15,7 @@ from festinger.store.pool import Store
 BEES = "Ann keeps bees in the garden"
 
 
-@pytest.mark.requirement("M-27", "M-21")
+@pytest.mark.requirement("M-27")
 async def test_the_same_statement_twice_is_one_row_and_the_caller_is_told(store: Store):
     mind = Mind(store)
     first = await mind.learn(BEES)
@@ -140,7 +140,6 @@ async def test_a_counted_cause_can_be_undone(store: Store):
     assert (kept.confidence, kept.cause_count, kept.weight) == (0.5, 1, now(first).weight)
 
 
-@pytest.mark.requirement("M-21")
 async def test_events_tell_of_what_was_learnt_and_confirmed(store: Store):
     mind = Mind(store)
     first = await mind.learn(BEES, subject="Ann")

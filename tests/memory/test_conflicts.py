@@ -50,7 +50,6 @@ def said(decision: str, **more: object) -> Verdict:
     return Verdict(decision=decision, judge=Judge.PERSON, by="ada", **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.requirement("M-46", "M-21")
 async def test_a_contradiction_is_held_and_waits_in_the_one_queue(store: Store):
     mind, old, new = await disputed(store)
 
@@ -66,7 +65,7 @@ async def test_a_contradiction_is_held_and_waits_in_the_one_queue(store: Store):
     assert held["payload"]["against"] == str(known(old))
 
 
-@pytest.mark.requirement("M-46", "M-27")
+@pytest.mark.requirement("M-27")
 async def test_a_pair_waits_once_and_a_repeat_is_one_more_sighting(store: Store):
     mind, _, new = await disputed(store)
 
@@ -79,7 +78,6 @@ async def test_a_pair_waits_once_and_a_repeat_is_one_more_sighting(store: Store)
     assert len(await memories(store)) == 2
 
 
-@pytest.mark.requirement("M-46")
 @pytest.mark.parametrize(
     ("old", "new", "mode", "action"),
     [
@@ -123,7 +121,6 @@ async def test_a_little_less_trusted_may_replace_and_much_less_may_not(
     assert learned.action is action
 
 
-@pytest.mark.requirement("M-46")
 async def test_an_unsure_update_is_a_conflict(store: Store):
     mind = Mind(store, near={OLD: 1.0, "uploads are tried thrice": 0.9})
     await mind.learn(OLD, subject="uploads")

@@ -43,7 +43,7 @@ async def test_what_one_agent_says_is_never_swallowed_by_anothers_own(store: Sto
     assert (for_all.action, now(for_all).agent_id) == (Action.STORED, None)
 
 
-@pytest.mark.requirement("M-108", "M-20")
+@pytest.mark.requirement("M-108")
 async def test_an_agent_sees_its_own_and_the_shared_ones(store: Store):
     mind = Mind(store)
     shared = await mind.learn(OLD)

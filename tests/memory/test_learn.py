@@ -21,6 +21,7 @@ async def test_what_nothing_resembles_is_stored(store: Store):
     assert await texts(store) == ["The office is in Lyon"]
 
 
+@pytest.mark.requirement("M-24", "M-25")
 @pytest.mark.parametrize(
     ("similarity", "verdict", "action", "asked"),
     [

@@ -33,7 +33,6 @@ async def waiting(store: Store) -> tuple[Mind, Learned]:
     return mind, await mind.learn(NEW, subject="people")
 
 
-@pytest.mark.requirement("M-21")
 async def test_what_no_judge_is_sure_of_is_active_and_waits(store: Store):
     _, learned = await waiting(store)
 

@@ -93,7 +93,6 @@ async def test_a_split_learns_the_parts_and_puts_the_whole_away(store: Store):
     assert [change.op for change in await list_changes(mind.desk, MAIN_SPACE)] == [Op.SPLIT]
 
 
-@pytest.mark.requirement("M-13")
 async def test_why_follows_a_line_and_cuts_its_rings(store: Store):
     mind = Mind(store)
     page = await mind.learn("The reservoir was full in May", origin="document")

@@ -46,7 +46,7 @@ async def test_an_update_makes_history_of_what_it_replaces(store: Store):
     assert (link["from_id"], link["to_id"]) == (known(new), known(old))
 
 
-@pytest.mark.requirement("M-43", "M-48")
+@pytest.mark.requirement("M-48")
 async def test_more_ram_yesterday_answers_16_and_undo_brings_it_back_for_good(store: Store):
     mind, _, new = await more_ram(store)
     place, yesterday = mind.place(), mind.hands.now - timedelta(hours=12)
@@ -212,7 +212,6 @@ async def test_a_subject_that_is_near_enough_is_the_same(store: Store):
     assert len(found.superseded) == 1
 
 
-@pytest.mark.requirement("M-43")
 async def test_the_future_is_not_asked_for_and_others_are_not_seen(store: Store):
     mind = Mind(store)
     mine = await mind.learn("Ann keeps bees", agent="a")

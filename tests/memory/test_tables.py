@@ -34,7 +34,6 @@ async def test_a_memory_is_in_one_of_its_states_with_what_belongs_to_it(store: S
         await run_sql(store, f"update memory set {wrong}")
 
 
-@pytest.mark.requirement("M-05")
 async def test_the_same_words_stand_once_among_the_live(store: Store):
     mind = Mind(store)
     learned = await mind.learn("Ann keeps bees")

@@ -5,7 +5,6 @@ import pytest
 from festinger.text.orders import orders_about
 
 
-@pytest.mark.requirement("M-14")
 @pytest.mark.parametrize(
     "text",
     [
@@ -23,7 +22,6 @@ def test_an_order_is_known(text: str):
     assert orders_about(text)
 
 
-@pytest.mark.requirement("M-14")
 @pytest.mark.parametrize(
     "text",
     [
