@@ -23,6 +23,9 @@ from festinger.text.words import words as text_words
 LONGEST_CACHED = 2000
 """Characters of a text whose reading is kept: longer ones are rare and large."""
 
+LONGEST_READ = 20_000
+"""Characters that are read of a text; no memory is as long, and of the rest only its fold is looked at."""
+
 LONGEST_SENTENCE = 1000
 """Characters of a text that may fill a slot: longer ones say more than one thing."""
 
@@ -49,6 +52,8 @@ _RELATIONAL = members("grammar", "relational")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     fold: str
+    whole: bool
+    """Whether all of it was read."""
     words: tuple[str, ...]
     """In small letters, as they stand."""
     content: tuple[str, ...]
@@ -87,7 +92,7 @@ def read(text: str, *, said_at: datetime | None = None) -> Reading:
 
 
 def _read(text: str, said_at: datetime | None) -> Reading:
-    plain = _straight(normalised(text))
+    plain = _straight(normalised(text[:LONGEST_READ]))
     found = [(match.group(), match.start()) for match in _WORD.finditer(plain)]
     written = tuple(word for word, _ in found)
     small = tuple(word.casefold() for word in written)
@@ -96,6 +101,7 @@ def _read(text: str, said_at: datetime | None) -> Reading:
     joined = f" {' '.join(small)} "
     return Reading(
         fold=fold(text),
+        whole=len(text) <= LONGEST_READ,
         words=small,
         content=tuple(stem(_bare(word)) for word in small if _is_content(word)),
         gist=tuple(word for word in small if word not in FUNCTION_WORDS or word in _kept_in_gist()),
@@ -135,11 +141,16 @@ def _bare(word: str) -> str:
 def _is_content(word: str) -> bool:
     return (
         word not in FUNCTION_WORDS
+        and word not in _OF_CHANGE
         and not word.endswith("n't")
         and word not in words("negations")
         and _bare(word) not in FUNCTION_WORDS
         and not word[0].isdigit()
     )
+
+
+_OF_CHANGE = frozenset({"longer", "anymore"})
+"""What `no longer` leaves of its negation names nothing."""
 
 
 def _kept_in_gist() -> frozenset[str]:

@@ -14,7 +14,6 @@ from festinger.judge.judgement import Current, Guard, Judgement, Relation, unsur
 from festinger.judge.lifefacts import USER
 from festinger.judge.opposites import alike, exclusive, opposed
 from festinger.judge.reading import Reading, is_negation, is_verb, read
-from festinger.judge.score import APART_BELOW, SAME_FROM, same_score
 from festinger.judge.statement import NOTHING_KNOWN, Features, Holding, Slot, Statement, later
 from festinger.judge.stems import stem
 from festinger.text.words import FUNCTION_WORDS
@@ -86,9 +85,13 @@ def _same_words(pair: Pair) -> Judgement | None:
         return None
     if one.fold == other.fold:
         return pair.verdict(Relation.SAME, 1.0, "Both are the same words.")
-    if one.gist and one.gist == other.gist and not pair.compared.fired:
+    if one.gist and one.gist == other.gist and _nothing_parts(pair):
         return pair.verdict(Relation.SAME, 0.95, "Both say the same words but for those that say nothing.")
     return None
+
+
+def _nothing_parts(pair: Pair) -> bool:
+    return not pair.compared.fired and pair.compared.old.whole and pair.compared.new.whole
 
 
 def _same_slot(pair: Pair) -> Judgement | None:
@@ -304,11 +307,8 @@ def _near(pair: Pair) -> Judgement | None:
     similarity, bars = pair.features.similarity, pair.features.bars
     if similarity is None:
         return None
-    score = same_score(pair.compared.old, pair.compared.new, pair.features)
-    is_same = bars.same is not None and (
-        similarity >= bars.same or (score is not None and score >= SAME_FROM)
-    )
-    if is_same and not pair.compared.fired and not _swapped(pair):
+    is_same = bars.same is not None and similarity >= bars.same
+    if is_same and _nothing_parts(pair) and not _swapped(pair):
         return pair.verdict(
             Relation.SAME, 0.9, f"They are near enough ({similarity:.2f}) and nothing parts them."
         )
@@ -316,8 +316,6 @@ def _near(pair: Pair) -> Judgement | None:
         return None
     if bars.check is not None and similarity < bars.check:
         return pair.verdict(Relation.UNRELATED, 0.9, f"They are too far apart ({similarity:.2f}).")
-    if score is not None and score < APART_BELOW:
-        return pair.verdict(Relation.UNRELATED, LIKELY, f"They have too little in common ({score:.2f}).")
     return None
 
 

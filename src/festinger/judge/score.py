@@ -2,8 +2,7 @@
 
 A logistic score of the cosine, seen between the profile's `check` and `same`, and of how words, neighbouring words
 and letters overlap. Its weights were fitted once on the calibration parts of PARADE and MSRP (4,716 pairs) with the
-bundled embedder. It ranks pairs and decides only at its ends, where the calibration parts hold no counterexample in
-a hundred; guards are looked at by `rules`, before it.
+bundled embedder. It ranks pairs, most alike first, and decides nothing: what is the same is said by `rules`.
 """
 
 import math
@@ -12,11 +11,6 @@ from collections.abc import Mapping
 
 from festinger.judge.reading import Reading
 from festinger.judge.statement import Features
-
-SAME_FROM = 0.91
-"""From here on no different pair of either calibration part lies that passes the guards."""
-APART_BELOW = 0.15
-"""Below here lie under 2 % of the same pairs of either calibration part."""
 
 _BIAS = -1.571
 _NEARNESS = 2.553
