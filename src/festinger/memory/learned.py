@@ -48,6 +48,8 @@ Settle = Callable[[float], Awaitable["Learned | None"]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
+    """What became of a statement: the memory, what was done, and why."""
+
     memory: Memory | None
     action: Action
     matched: tuple[Match, ...] = ()

@@ -58,6 +58,8 @@ class Rest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
+    """On what a belief rests."""
+
     memory: Memory
     said: tuple[Sighting, ...]
     derives_from: tuple[Memory, ...]
