@@ -19,7 +19,7 @@ SYLLABLES = [f"{one}{other}" for one in "bdfgkmnprtvz" for other in ("a", "e", "
 PLACES = 4
 """Syllables of a name."""
 
-SENTENCES_A_CUE = 8
+SENTENCES_A_CUE = 20
 NAMED = 0.02
 """How many words of a text are names of the world."""
 

@@ -33,6 +33,8 @@ _ADVERBS = words("adverbs")
 HEADS = frozenset(FORMS_OF_BE) | {"isa", "ispart"} | {phrase[0] for phrase in ALONE} | _COLLECTIVES
 """Words that a cue can begin with."""
 
+_BEGINNINGS = frozenset(phrase[0] for phrase in (*ALONE, *AFTER_BE))
+
 _MOST_ADVERBS = 2
 
 
@@ -83,6 +85,8 @@ def _article(reading: Reading, index: int) -> Match | None:
     if index >= len(reading.tokens) or not is_blank(reading.gap(index)):
         return None
     word = reading.tokens[index].text
+    if word not in _BEFORE_NOUNS:
+        return None
     if word in ARTICLES and not any(_are(reading, index, picked) for picked in _PICKED):
         pattern = Pattern(name=word, is_isa=True, dimension=TYPE, confidence=ARTICLES[word])
         return _led_on(reading, Match(pattern=pattern, first=index, start=index + 1))
@@ -96,6 +100,8 @@ def _article(reading: Reading, index: int) -> Match | None:
 
 _PICKED = (("any", "one", "of"), ("any", "of"), ("one", "of"))
 """Words that pick one of many."""
+
+_BEFORE_NOUNS = frozenset(ARTICLES) | {picked[0] for picked in _PICKED}
 
 
 def _led_on(reading: Reading, match: Match) -> Match:
@@ -131,6 +137,8 @@ def _is_name_after(reading: Reading, start: int) -> bool:
 
 
 def _phrase(reading: Reading, index: int, table: Mapping[tuple[str, ...], Pattern]) -> Match | None:
+    if index >= len(reading.tokens) or reading.tokens[index].text not in _BEGINNINGS:
+        return None
     for length in (3, 2, 1):
         phrase = tuple(token.text for token in reading.tokens[index : index + length])
         gaps = range(index + 1, index + len(phrase))

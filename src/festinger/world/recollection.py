@@ -74,9 +74,10 @@ def recollect(
     past = past or Past()
     rows = _salient(world, heard, threshold=terms.saliency_read_threshold)
     is_audible = _hearing(now=now, terms=terms)
-    told = {row: edges for row in rows if (edges := list(filter(is_audible, world.edges(row.id))))}
+    known = [row for row in rows if any(map(is_audible, world.edges(row.id)))]
     zero_hits = _unknown(world, rows, heard)
-    chosen = _ranked(told, now=now, past=past, limit=terms.recollection_max_concepts)
+    chosen = _ranked(known, now=now, past=past, limit=terms.recollection_max_concepts)
+    told = {row: list(filter(is_audible, world.edges(row.id))) for row in chosen}
     disputed = _disputed(world, heard, now=now, terms=terms)
     shown = {row: _best(told[row], now=now, limit=terms.recollection_max_edges) for row in chosen}
     return Recollection(
@@ -84,7 +85,7 @@ def recollect(
         notes=tuple(_note(world, row, edge) for row, edges in shown.items() for edge in edges),
         zero_hits=zero_hits,
         zero_hit_lines=_zero_hit_lines(zero_hits, terms=terms, past=past),
-        cut=len(told) - len(shown) + sum(len(told[row]) - len(edges) for row, edges in shown.items()),
+        cut=len(known) - len(shown) + sum(len(told[row]) - len(edges) for row, edges in shown.items()),
     )
 
 
@@ -111,7 +112,8 @@ def _hearing(*, now: datetime, terms: WorldSettings) -> Callable[[UrdEdge], bool
 
 def _ranked(rows: Iterable[SoasRow], *, now: datetime, past: Past, limit: int) -> list[SoasRow]:
     def rank(row: SoasRow) -> tuple[float, str]:
-        return -standing(row, now - past.first_seen.get(row.token, now)), row.token
+        since = past.first_seen.get(row.token)
+        return -(effective(row) if since is None else standing(row, now - since)), row.token
 
     return sorted(rows, key=rank)[:limit]
 
