@@ -144,6 +144,8 @@ async def stage(
                 "proxy__upstream": upstream,
                 # What a story tells must not hang on how quick the machine is.
                 "proxy__memory_deadline_ms": 10_000,
+                "store__hot_timeout_ms": 10_000,
+                "store__statement_timeout_ms": 60_000,
             }
             settings = settings_of(database_url, folder, **{**chosen, **flags})
             how = Running(settings=settings, tools=fixed_tools(hands), say=quietly, workers=False)

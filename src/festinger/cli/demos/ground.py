@@ -123,6 +123,7 @@ def settings_in(folder: Path, given: dict[str, Any]) -> LiveSettings:
         "embedding.model": "none:",
         "store.stop_when_idle": False,
         "server.shutdown_seconds": 1,
+        "store.hot_timeout_ms": WAIT_MS,
         "proxy.memory_deadline_ms": WAIT_MS,
         "llm.resolve": f"scripted:{folder / 'script'}",
         **given,
