@@ -12,9 +12,8 @@ from festinger.judge.stems import stem
 from festinger.judge.wordlists import kinds, lines, oppositions
 from festinger.judge.wordnet import antonyms
 
-_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
-_LEAST_ROOT = 4
-"""Letters behind a prefix: `in` and `invent` have nothing to do with each other."""
+_PREFIXES = {"un": 4, "dis": 4, "non": 4, "non-": 4, "in": 5, "im": 5, "ir": 5, "il": 5}
+"""Prefixes that deny, and how many letters must stand behind: `vent` and `invent` have nothing to do with each other."""
 
 
 @cache
@@ -44,7 +43,7 @@ def opposed(one: str, other: str) -> bool:
 
 def _by_prefix(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
-    return len(short) >= _LEAST_ROOT and any(long == prefix + short for prefix in _PREFIXES)
+    return any(long == prefix + short and len(short) >= least for prefix, least in _PREFIXES.items())
 
 
 @lru_cache(maxsize=8192)

@@ -127,7 +127,7 @@ _SIZES: Mapping[str, Mapping[float, str]] = {
     "eur": {1: "eur euro euros"},
     "gbp": {1: "gbp"},
 }
-_UNITS: Mapping[str, tuple[str, float]] = {
+UNITS: Mapping[str, tuple[str, float]] = {
     unit: (dimension, factor)
     for dimension, sizes in _SIZES.items()
     for factor, names in sizes.items()
@@ -151,7 +151,7 @@ _DATE = re.compile(
     r"|\b(?P<day>today|yesterday|tomorrow|tonight)\b"
     r"|\b(?P<ago>\d{1,3})\sdays?\sago\b"
 )
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?:\s?([ap])\.?m\b\.?)?|\b(\d{1,2})\s?([ap])\.?m\b\.?")
 _RELATIVE = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
 
@@ -205,7 +205,7 @@ def _named_day(found: re.Match[str], said_at: datetime | None) -> str | None:
 
 
 def _month(name: str | None) -> int | None:
-    return _MONTHS.index(name[:3]) + 1 if name else None
+    return MONTHS.index(name[:3]) + 1 if name else None
 
 
 def _is_day(year: int, month: int, day: int) -> bool:
@@ -244,14 +244,14 @@ def _digits(text: str, found: re.Match[str]) -> tuple[str, float, bool]:
     if unit in _SCALES or (unit in _SUFFIXES and (found["currency"] or unit != "m")):
         size, unit = size * (_SCALES.get(unit) or _SUFFIXES[unit]), ""
         following = _WORD.match(text, found.end() + 1)
-        unit = following.group() if following and following.group() in _UNITS else unit
+        unit = following.group() if following and following.group() in UNITS else unit
     if found["currency"]:
         return _CURRENCIES[found["currency"]], _rounded(size), False
     return _sized(size, unit, counted=unit.isalpha())
 
 
 def _sized(size: float, unit: str, *, counted: bool) -> tuple[str, float, bool]:
-    dimension, factor = _UNITS.get(unit, (PLAIN, 1.0))
+    dimension, factor = UNITS.get(unit, (PLAIN, 1.0))
     return dimension, _rounded(size * factor), counted and dimension is PLAIN
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
-from festinger.judge.quantities import Quantities, quantities
+from festinger.judge.quantities import MONTHS, UNITS, Quantities, quantities
 from festinger.judge.slots import Sentence, slots
 from festinger.judge.statement import Slot
 from festinger.judge.stems import stem
@@ -32,6 +32,7 @@ LONGEST_SENTENCE = 1000
 _WORD = re.compile(r"[^\W_]++(?:['.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
 _SENTENCE_END = re.compile(r"[.!?:;\n\"(]\s*+$")
 _IDENTIFIER = re.compile(r"[a-z]\w*+[_/@.]\w|\w++[_/@]\w|[a-z]++-?\d|\d++[a-z-]++\d|v?\d++\.\d++\.\d")
+_DAY = re.compile(r"\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|\d{1,4}\.\d{1,2}\.\d{4}")
 _PRONOUNS = {
     form: person
     for person, forms in {
@@ -107,7 +108,7 @@ def _read(text: str, said_at: datetime | None) -> Reading:
         gist=tuple(word for word in small if word not in FUNCTION_WORDS or word in _kept_in_gist()),
         amounts=amounts,
         negations=_negations(small),
-        quantifiers=_quantifiers(small),
+        quantifiers=_quantifiers(written),
         names=_names(written, starts),
         persons=frozenset(_PRONOUNS[word] for word in small if word in _PRONOUNS),
         relations=tuple(sorted(word for word in small if word in _RELATIONAL)),
@@ -171,9 +172,11 @@ def _negations(small: tuple[str, ...]) -> int:
     return count
 
 
-def _quantifiers(small: tuple[str, ...]) -> frozenset[str]:
+def _quantifiers(written: tuple[str, ...]) -> frozenset[str]:
     listed = kinds("quantifiers")
-    return frozenset(kind for word in small if word in listed for kind in listed[word])
+    # In the middle of a sentence `May` is a month.
+    words_here = (word.casefold() for at, word in enumerate(written) if not (at and word == "May"))
+    return frozenset(kind for word in words_here if word in listed for kind in listed[word])
 
 
 def _tense(small: tuple[str, ...]) -> frozenset[str]:
@@ -193,13 +196,20 @@ def _names(written: tuple[str, ...], starts: tuple[bool, ...]) -> frozenset[str]
     found = set()
     for at, word in enumerate(written):
         small = _bare(word.casefold())
+        if small in UNITS or small[:3] in MONTHS or _DAY.fullmatch(small):
+            continue
         if (
             _IDENTIFIER.match(small)
             or (word[0].isupper() and _is_name(written, at, starts=starts[at]))
-            or (small[0].isdigit() and "." in small and at and written[at - 1][0].isalpha())
+            or (at and _is_version(small, before=written[at - 1]))
         ):
             found.add(small)
     return frozenset(found)
+
+
+def _is_version(small: str, *, before: str) -> bool:
+    """`Python 3.10` is not `Python 3.1`, although the numbers are equal."""
+    return small[0].isdigit() and "." in small and (before[0].isupper() or before == "version")
 
 
 def _is_name(written: tuple[str, ...], at: int, *, starts: bool) -> bool:
