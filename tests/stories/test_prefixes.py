@@ -9,6 +9,8 @@ import pytest
 from tests.stories.plot import note_in
 from tests.stories.stage import Stage, stage
 
+from festinger.seeing.metrics import PROXY_PREFIX_CHANGED
+
 NAMES = (
     "gnommoweb",
     "dobby",
@@ -62,3 +64,30 @@ async def test_each_forwarded_list_begins_with_the_one_before(database_url: str,
     noted = [note_in(text) for text in users]
     assert [note for note in noted[1::3] if "server" in note] == [f"{name}: [type] server" for name in NAMES]
     assert forwarded[-1][0] == SYSTEM
+
+
+@pytest.mark.requirement("P-32", "P-35")
+async def test_with_notes_at_the_start_of_the_system_text_the_prefix_moves_when_they_change_and_says_so(
+    database_url: str, tmp_path: Path
+):
+    before = prefix_changes()
+    async with stage(database_url, tmp_path, proxy__injection_position="system_start") as at:
+        forwarded = await conversation(at)
+        changes = prefix_changes() - before
+
+    moved = [later[0] != earlier[0] for earlier, later in pairwise(forwarded)]
+    assert sum(moved) > 5
+    assert sum(moved) == changes + 1, "the first block is no change of an earlier one"
+    for earlier, later in pairwise(forwarded):
+        assert later[1 : len(earlier)] == earlier[1:]
+    assert all(message["content"].endswith(SYSTEM["content"]) for message in (each[0] for each in forwarded))
+
+
+def prefix_changes() -> float:
+    """How often this process has moved a prefix, for whatever reason."""
+    return sum(
+        sample.value
+        for metric in PROXY_PREFIX_CHANGED.collect()
+        for sample in metric.samples
+        if sample.name.endswith("_total")
+    )
