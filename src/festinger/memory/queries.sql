@@ -30,11 +30,12 @@ order by m.fold <> %(fold)s, m.status <> 'active', m.status <> 'held',
 limit %(limit)s;
 
 -- name: nearest
--- The nearest memories by their stored vectors, with the index of the model.
+-- The nearest memories by their stored vectors, with the index of the model. The live ones are asked for by what they
+-- are not: a planner that knows no numbers yet would else walk a partial index of them once for every vector.
 select v.memory_id from memory_vector v
 join memory m on m.space_id = v.space_id and m.id = v.memory_id
 where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-  and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+  and m.status <> all(array['superseded', 'merged', 'archived']) and m.kind = any(%(kinds)s)
   and (m.agent_id is null or m.agent_id = %(owner)s)
 order by v.embedding::halfvec({dims}) <=> %(probe)s
 limit %(limit)s;
@@ -44,7 +45,7 @@ limit %(limit)s;
 select v.memory_id from memory_vector v
 join memory m on m.space_id = v.space_id and m.id = v.memory_id
 where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-  and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+  and m.status <> all(array['superseded', 'merged', 'archived']) and m.kind = any(%(kinds)s)
   and (m.agent_id is null or m.agent_id = %(owner)s)
 order by (v.embedding::halfvec({dims}) <=> %(probe)s) + 0
 limit %(limit)s;
@@ -214,11 +215,11 @@ where space_id = %(space)s and id = %(id)s
 returning *;
 
 -- name: note_accesses
--- Notes that a memory was read and used; the last hundred times are kept.
+-- Notes that a memory was read and used; only the last times are kept.
 update memory set access_count = access_count + cardinality(%(times)s::timestamptz[]),
     last_accessed = greatest(last_accessed, (select max(t) from unnest(%(times)s::timestamptz[]) as t)),
     access_times = (access_times || %(times)s::timestamptz[])
-        [greatest(1, cardinality(access_times || %(times)s::timestamptz[]) - 99):]
+        [greatest(1, cardinality(access_times || %(times)s::timestamptz[]) - %(keep)s::integer + 1):]
 where space_id = %(space)s and id = %(id)s;
 
 -- name: add_confirmations
@@ -482,3 +483,276 @@ select count(*) as missing from (
           where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s and v.purpose = 'compare')
     limit %(limit)s
 ) as counted;
+
+-- name: open_episode
+-- Opens an episode of a session unless one is open.
+insert into episode (space_id, id, agent_id, session_id, title, opened_at, last_at, continues, evaluation)
+values (%(space)s, %(id)s, %(agent)s, %(session)s, %(title)s, %(at)s, %(at)s, %(continues)s, %(evaluation)s)
+on conflict (space_id, agent_id, session_id) where state = 'open' do nothing
+returning *;
+
+-- name: lock_open_episode
+-- The open episode of a session, kept from changing until the transaction ends.
+select e.* from episode e
+where e.space_id = %(space)s and e.agent_id = %(agent)s and e.session_id = %(session)s and e.state = 'open'
+for update;
+
+-- name: last_episode
+-- The episode of a session that was opened last.
+select e.id, e.evaluation from episode e
+where e.space_id = %(space)s and e.agent_id = %(agent)s and e.session_id = %(session)s
+order by e.seq desc limit 1;
+
+-- name: find_episode
+-- One episode.
+select e.* from episode e where e.space_id = %(space)s and e.id = %(id)s;
+
+-- name: lock_episode
+-- One episode, kept from changing until the transaction ends.
+select e.* from episode e where e.space_id = %(space)s and e.id = %(id)s for update;
+
+-- name: episodes
+-- Episodes as people list them, the newest first.
+select e.* from episode e
+where e.space_id = %(space)s and (%(agent)s::text is null or e.agent_id = %(agent)s)
+  and (%(session)s::text is null or e.session_id = %(session)s)
+  and (%(state)s::text is null or e.state = %(state)s)
+  and (%(before)s::bigint is null or e.seq < %(before)s)
+order by e.seq desc
+limit %(limit)s;
+
+-- name: stale_episodes
+-- Open episodes in which nothing was said for long, or that have been open for too long, the oldest first.
+select e.id, case when e.last_at <= %(idle)s then 'idle' else 'hours' end as closed_by from episode e
+where e.space_id = %(space)s and e.state = 'open' and (e.last_at <= %(idle)s or e.opened_at <= %(old)s)
+order by e.last_at
+limit %(limit)s;
+
+-- name: unfinished_episodes
+-- Closed episodes from which nothing was learnt long after they were closed: whoever was to do it has died.
+select e.id from episode e
+where e.space_id = %(space)s and e.state <> 'open' and e.facts_at is null and e.closed_at < %(before)s
+order by e.closed_at
+limit %(limit)s;
+
+-- name: put_turn
+-- Adds a turn to an episode, once.
+insert into episode_turn (space_id, episode_id, seq, turn_id, at, role, origin, content, surfaced)
+values (%(space)s, %(episode)s, %(seq)s, %(turn)s, %(at)s, %(role)s, %(origin)s, %(content)s, %(surfaced)s)
+on conflict (space_id, turn_id) do nothing
+returning seq;
+
+-- name: grow_episode
+-- Notes that something was said in an episode.
+update episode set turns = %(turns)s, last_at = greatest(last_at, %(at)s)
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: close_episode
+-- Closes an episode, unless it is.
+update episode set state = 'closed', closed_at = %(at)s, closed_by = %(by)s, version = version + 1
+where space_id = %(space)s and id = %(id)s and state = 'open'
+returning *;
+
+-- name: name_episode
+-- Gives an episode the title or the summary that a caller chose.
+update episode set title = coalesce(%(title)s, title), summary = coalesce(%(summary)s, summary),
+    summarised_by = case when %(summary)s::text is null then summarised_by else 'caller' end, version = version + 1
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: summarise_episode
+-- Keeps what an episode was about and what is to be learnt from it; what a caller said of it stands.
+update episode set state = 'summarised', title = coalesce(title, %(title)s), summary = coalesce(summary, %(summary)s),
+    summarised_by = case when summary is null then %(by)s else 'caller' end,
+    outcome = %(outcome)s, topics = %(topics)s, prompt_hash = %(prompt_hash)s, lessons = %(lessons)s::jsonb,
+    summarised_at = %(at)s, version = version + 1
+where space_id = %(space)s and id = %(id)s and state = 'closed' and skipped is null
+returning *;
+
+-- name: replace_summary
+-- Puts what a model wrote in place of what was only taken out of the words; once.
+update episode set title = case when title = %(was_title)s then %(title)s else title end, summary = %(summary)s,
+    outcome = %(outcome)s, topics = %(topics)s,
+    summarised_by = %(by)s, prompt_hash = %(prompt_hash)s, summarised_at = %(at)s, version = version + 1
+where space_id = %(space)s and id = %(id)s and state = 'summarised' and summarised_by = 'extract'
+returning *;
+
+-- name: skip_episode
+-- Notes that there is nothing to say about an episode, and why.
+update episode set skipped = %(reason)s, facts_at = %(at)s, version = version + 1
+where space_id = %(space)s and id = %(id)s and state = 'closed' and skipped is null
+returning *;
+
+-- name: finish_episode
+-- Notes that what an episode teaches was learnt.
+update episode set facts_at = %(at)s, memory_id = %(memory)s, version = version + 1
+where space_id = %(space)s and id = %(id)s and facts_at is null
+returning *;
+
+-- name: turns_of
+-- What was said in an episode, in its order.
+select t.seq, t.turn_id, t.at, t.role, t.origin, t.content, t.surfaced from episode_turn t
+where t.space_id = %(space)s and t.episode_id = %(episode)s
+order by t.seq;
+
+-- name: latest_turns
+-- The newest turns of a space, by these speakers.
+select t.role, t.content from episode_turn t
+where t.space_id = %(space)s and (%(roles)s::text[] is null or t.role = any(%(roles)s))
+order by t.at desc, t.seq desc
+limit %(limit)s;
+
+-- name: cut_turns
+-- Cuts the words of turns that were kept long enough, of episodes from which everything was learnt.
+with cut as (
+    update episode e set raw_cut_at = %(at)s
+    where e.space_id = %(space)s and e.closed_at < %(before)s and e.facts_at is not null and e.raw_cut_at is null
+    returning e.space_id, e.id
+)
+delete from episode_turn t using cut
+where t.space_id = %(space)s and t.space_id = cut.space_id and t.episode_id = cut.id;
+
+-- name: link_episode
+-- Ties to an episode what was learnt, decided or replaced in it.
+insert into episode_link (space_id, episode_id, target, target_id, relation, at)
+select %(space)s, %(episode)s, %(target)s, l.target_id, %(relation)s, %(at)s
+from unnest(%(ids)s::uuid[]) as l (target_id)
+on conflict do nothing;
+
+-- name: links_of_episode
+-- What is tied to an episode.
+select l.target, l.target_id, l.relation, l.at from episode_link l
+where l.space_id = %(space)s and l.episode_id = %(episode)s
+order by l.at, l.target, l.target_id;
+
+-- name: supersessions_of_session
+-- Replacements that were made in a session within a stretch of time.
+select c.id from memory_change c
+where c.space_id = %(space)s and c.op = 'supersede' and c.at between %(since)s and %(until)s
+  and c.cause ->> 'session' = %(session)s;
+
+-- name: episode_at
+-- The episode of a session that something happened in: the latest one that was open then.
+select e.id from episode e
+where e.space_id = %(space)s and e.session_id = %(session)s and e.opened_at <= %(at)s
+  and (e.closed_at is null or e.closed_at >= %(at)s)
+order by e.opened_at desc limit 1;
+
+-- name: count_unsummarised
+-- How many closed episodes of a space still wait for their summary.
+select count(*) as waiting from episode e
+where e.space_id = %(space)s and e.state = 'closed' and e.facts_at is null;
+
+-- name: refused_before
+-- Whether the very same words were refused in this session.
+select 1 as found from refusal r
+where r.space_id = %(space)s and r.session_id = %(session)s and r.text = %(text)s
+limit 1;
+
+-- name: add_censor
+-- Makes a censor.
+insert into censor (space_id, id, agent_id, reason, pattern, meaning, domain, applies_to, action, origin,
+    escalation_threshold, created_at)
+values (%(space)s, %(id)s, %(agent)s, %(reason)s, %(pattern)s, %(meaning)s, %(domain)s, %(applies_to)s, %(action)s,
+    %(origin)s, %(threshold)s, %(at)s)
+returning *;
+
+-- name: censors
+-- The censors of a space, the newest first.
+select c.* from censor c
+where c.space_id = %(space)s and (%(active)s::boolean is null or c.active = %(active)s)
+  and (%(before)s::bigint is null or c.seq < %(before)s)
+order by c.seq desc
+limit %(limit)s;
+
+-- name: censors_in_force
+-- Every censor of a space that may strike.
+select c.* from censor c where c.space_id = %(space)s and c.active order by c.seq;
+
+-- name: find_censor
+-- One censor.
+select c.* from censor c where c.space_id = %(space)s and c.id = %(id)s;
+
+-- name: lock_censor
+-- One censor, kept from changing until the transaction ends.
+select c.* from censor c where c.space_id = %(space)s and c.id = %(id)s for update;
+
+-- name: restate_censor
+-- Gives a censor other words, another reach or another force.
+update censor set reason = %(reason)s, pattern = %(pattern)s, meaning = %(meaning)s, domain = %(domain)s,
+    applies_to = %(applies_to)s, action = %(action)s, escalation_threshold = %(escalation_threshold)s,
+    active = %(active)s, version = version + 1
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: count_strike
+-- Counts that a censor struck: here and nowhere else.
+update censor set activation_count = activation_count + 1, last_triggered = %(at)s
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: count_misfire
+-- Counts that a censor struck and should not have.
+update censor set false_positive_count = false_positive_count + 1
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: put_trigger
+-- Notes that a censor struck.
+insert into censor_trigger (space_id, id, censor_id, agent_id, session_id, day, origin, place, matched_by, similarity,
+    excerpt, was_blocked, at)
+values (%(space)s, %(id)s, %(censor)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(place)s, %(matched_by)s,
+    %(similarity)s, %(excerpt)s, %(was_blocked)s, %(at)s);
+
+-- name: find_trigger
+-- One strike of a censor.
+select t.* from censor_trigger t where t.space_id = %(space)s and t.id = %(id)s;
+
+-- name: latest_trigger
+-- The last strike of a censor that nobody called wrong.
+select t.* from censor_trigger t
+where t.space_id = %(space)s and t.censor_id = %(censor)s and not t.false_positive
+order by t.seq desc limit 1;
+
+-- name: triggers_of
+-- When and where a censor struck, the newest first.
+select t.* from censor_trigger t
+where t.space_id = %(space)s and t.censor_id = %(censor)s and (%(before)s::bigint is null or t.seq < %(before)s)
+order by t.seq desc
+limit %(limit)s;
+
+-- name: mark_misfire
+-- Notes that a strike was wrong, once.
+update censor_trigger set false_positive = true
+where space_id = %(space)s and id = %(id)s and not false_positive
+returning censor_id;
+
+-- name: put_censor_vector
+-- Keeps what a censor means as a vector.
+insert into censor_vector (space_id, censor_id, model, dims, text_hash, embedding, at)
+values (%(space)s, %(censor)s, %(model)s, %(dims)s, %(text_hash)s, %(embedding)s, %(at)s)
+on conflict (space_id, censor_id, model) do update
+set dims = excluded.dims, text_hash = excluded.text_hash, embedding = excluded.embedding, at = excluded.at;
+
+-- name: censor_vectors
+-- What the censors of a space mean, as vectors of one model.
+select v.censor_id, v.text_hash, v.embedding from censor_vector v
+where v.space_id = %(space)s and v.model = %(model)s;
+
+-- name: write_censor_change
+-- Writes down what was done to a censor.
+insert into censor_change (space_id, id, censor_id, op, before, after, reason, by, at)
+values (%(space)s, %(id)s, %(censor)s, %(op)s, %(before)s::jsonb, %(after)s::jsonb, %(reason)s, %(by)s, %(at)s);
+
+-- name: lock_censor_change
+-- One change of a censor, kept from changing until the transaction ends.
+select c.* from censor_change c where c.space_id = %(space)s and c.id = %(id)s for update;
+
+-- name: censor_changes
+-- What was done to a censor, oldest first.
+select c.* from censor_change c where c.space_id = %(space)s and c.censor_id = %(censor)s order by c.at, c.id;
+
+-- name: mark_censor_undone
+-- Notes that a change of a censor was taken back.
+update censor_change set undone_at = %(at)s, undone_by = %(by)s where space_id = %(space)s and id = %(id)s;
