@@ -1,19 +1,21 @@
 -- Judgements: what was said of two statements, and what waits.
 
 -- name: keep_judgement
--- Keeps what was said of a pair. A pair that waits already is not kept twice: its row is moved on.
+-- Keeps what was said of a pair. A pair that waits already is not kept twice: its row is moved on, and the next of
+-- the times to try is the one that belongs to so many tries by this judge.
 insert into judgement (space_id, id, old_ref, new_ref, old_hash, new_hash, relation, current, confidence, judge,
                        reasoning, guards, prompt_hash, final, attempts, next_try, latency_ms, at)
 values (%(space)s, %(id)s, %(old_ref)s, %(new_ref)s, %(old_hash)s, %(new_hash)s, %(relation)s, %(current)s,
-        %(confidence)s, %(judge)s, %(reasoning)s, %(guards)s, %(prompt_hash)s, %(final)s, %(attempts)s, %(next_try)s,
-        %(latency_ms)s, %(now)s)
+        %(confidence)s, %(judge)s, %(reasoning)s, %(guards)s, %(prompt_hash)s, %(final)s, 1,
+        (%(tries)s::timestamptz[])[1], %(latency_ms)s, %(now)s)
 on conflict (space_id, old_ref, new_ref) where not final do update
 set relation = excluded.relation, current = excluded.current, confidence = excluded.confidence,
     judge = excluded.judge, reasoning = excluded.reasoning, guards = excluded.guards,
-    prompt_hash = excluded.prompt_hash, next_try = excluded.next_try, latency_ms = excluded.latency_ms,
-    at = excluded.at,
-    attempts = case when judgement.judge = excluded.judge then judgement.attempts else 0 end + excluded.attempts
-returning id, attempts;
+    prompt_hash = excluded.prompt_hash, latency_ms = excluded.latency_ms, at = excluded.at,
+    attempts = case when judgement.judge = excluded.judge then judgement.attempts else 0 end + 1,
+    next_try = (%(tries)s::timestamptz[])[case when judgement.judge = excluded.judge then judgement.attempts
+                                               else 0 end + 1]
+returning id;
 
 -- name: end_waiting
 -- Ends the waiting of a pair with what was said of it at last.

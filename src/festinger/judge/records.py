@@ -86,8 +86,8 @@ async def _keep(desk: Desk, transaction: Transaction, space: SpaceId, opinion: O
 def _columns(desk: Desk, space: SpaceId, opinion: Opinion) -> dict[str, Any]:
     said, pair, now = opinion.judgement, opinion.pair, desk.clock()
     old_hash, new_hash = pair.hashes
-    tries = 0 if said.final else 1
-    later = None if said.final else next_try(said.judge, attempts=1, now=now, max_tries=desk.max_tries(space))
+    most = desk.max_tries(space)
+    tries = [next_try(said.judge, attempts=n, now=now, max_tries=most) for n in range(1, most + 1)]
     return {
         "space": space,
         "id": desk.new_id(),
@@ -103,8 +103,7 @@ def _columns(desk: Desk, space: SpaceId, opinion: Opinion) -> dict[str, Any]:
         "guards": [guard.value for guard in said.guards],
         "prompt_hash": said.prompt_hash,
         "final": said.final,
-        "attempts": max(tries, 1),
-        "next_try": later,
+        "tries": [None] if said.final else tries,
         "latency_ms": opinion.latency_ms,
         "now": now,
     }

@@ -1,0 +1,60 @@
+"""A cascade on a store, with a clock that moves only when told to, and pairs to judge."""
+
+import random
+from itertools import count
+from uuid import UUID
+
+from tests.events.wiring import Wired
+
+from festinger.ids import SpaceId, id_maker
+from festinger.judge.cascade import Cascade, Terms
+from festinger.judge.pair import Opinion, Pair
+from festinger.judge.records import Desk, keep
+from festinger.judge.small import PairModel
+from festinger.judge.statement import Features, Statement
+from festinger.llm.port import Model
+from festinger.store.pool import Store
+
+REFS = count(1)
+UNDECIDED = ("Anna juggles clubs", "Anna juggles knives")
+"""No rule knows how many things one juggles."""
+
+
+class House:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        model: Model | None = None,
+        small: PairModel | None = None,
+        terms: Terms | None = None,
+    ) -> None:
+        self.wired = Wired(store)
+        self.hands = self.wired.hands
+        self.model = model
+        new_id = id_maker(self.hands.clock, random.Random(7))
+        self.desk = Desk(store=store, outbox=self.wired.outbox, clock=self.hands.clock, new_id=new_id)
+        self.cascade = Cascade(
+            self.desk,
+            stopwatch=self.hands.stopwatch,
+            terms=lambda _space: terms or Terms(),
+            small=small,
+            model_for=self._model_for,
+        )
+
+    async def _model_for(self, _space: SpaceId) -> Model | None:
+        return self.model
+
+    async def keep(self, space: SpaceId, *opinions: Opinion) -> list[UUID]:
+        async with self.desk.store.transaction() as transaction:
+            return await keep(self.desk, transaction, space, opinions)
+
+
+def pair(old: str, new: str, *, similarity: float | None = None) -> Pair:
+    return Pair(
+        old_ref=UUID(int=next(REFS)),
+        new_ref=UUID(int=next(REFS)),
+        old=Statement(text=old, order=1),
+        new=Statement(text=new, order=2),
+        features=Features(similarity=similarity),
+    )

@@ -1,0 +1,191 @@
+"""Who is asked how two statements relate, in which order, and when is it enough?"""
+
+from typing import Any
+
+import pytest
+from tests.judge.judging import UNDECIDED, House, pair
+
+from festinger.errors import Overloaded, ProviderDown
+from festinger.ids import MAIN_SPACE
+from festinger.judge import rules
+from festinger.judge.cascade import Terms, settled, settled_by_last
+from festinger.judge.judgement import Current, Judgement, Relation
+from festinger.judge.opinion import Answered
+from festinger.judge.pair import Opinion
+from festinger.judge.records import answer
+from festinger.judge.small import Inference, ScriptedPairs
+from festinger.llm.scripted import Fail, scripted_model
+from festinger.store.pool import Store
+
+YES = Inference(entails=0.9, neutral=0.05, contradicts=0.05)
+
+
+def word(relation: str = "refines", *, confidence: float = 0.9, current: str = "both") -> Answered:
+    said: dict[str, Any] = {"relation": relation, "confidence": confidence, "current": current}
+    return Answered(reasoning="because", **said)
+
+
+@pytest.mark.requirement("J-03")
+async def test_what_rules_are_sure_of_asks_nobody_else(store: Store):
+    model, script = scripted_model()
+    small = ScriptedPairs()
+    house = House(store, model=model, small=small)
+
+    found = await house.cascade.with_model(MAIN_SPACE, pair("Anna lives in Paris", "Anna lives in Rome"))
+
+    assert (found.relation, found.judge) == (Relation.UPDATE, rules.NAME)
+    assert (small.asked, script.asked) == ([], [])
+
+
+@pytest.mark.requirement("J-03")
+async def test_the_small_model_is_asked_next_and_then_the_llm(store: Store):
+    model, script = scripted_model(word())
+    small = ScriptedPairs({UNDECIDED: YES})
+    house = House(store, model=model, small=small)
+    sure = pair(*UNDECIDED)
+
+    by_small = await house.cascade.with_model(MAIN_SPACE, sure)
+    by_llm = await house.cascade.with_model(MAIN_SPACE, pair("Bert juggles clubs", "Bert juggles knives"))
+
+    assert (by_small.relation, by_small.judge) == (Relation.REFINES, "onnx:script")
+    assert (by_llm.relation, by_llm.judge) == (Relation.UNRELATED, "onnx:script")
+    assert script.asked == []
+
+
+@pytest.mark.requirement("J-03")
+async def test_only_rules_and_the_small_model_run_at_once(store: Store):
+    model, script = scripted_model(word())
+    house = House(store, model=model)
+
+    [quick] = await house.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED)])
+    slow = await house.cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
+
+    assert (quick.relation, quick.final) == (Relation.UNSURE, False)
+    assert (slow.relation, slow.final, slow.judge) == (Relation.REFINES, True, "llm:scripted:script")
+    assert len(script.asked) == 1
+
+
+@pytest.mark.requirement("J-12", "J-03")
+async def test_without_a_model_what_rules_cannot_tell_waits(store: Store):
+    found = await House(store).cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
+
+    assert (found.relation, found.final, found.judge) == (Relation.UNSURE, False, rules.NAME)
+
+
+LAST = {
+    "a sure merge": (Relation.SAME, 0.8, Relation.SAME),
+    "an unsure merge": (Relation.SAME, 0.79, Relation.UNSURE),
+    "a conflict": (Relation.CONTRADICTS, 0.5, Relation.CONTRADICTS),
+    "an update that will be a conflict": (Relation.UPDATE, 0.5, Relation.UPDATE),
+    "two that stay": (Relation.REFINES, 0.5, Relation.REFINES),
+    "nothing to do": (Relation.UNRELATED, 0.5, Relation.UNRELATED),
+    "hardly a conflict": (Relation.CONTRADICTS, 0.49, Relation.UNSURE),
+    "unsure": (Relation.UNSURE, 0.99, Relation.UNSURE),
+}
+
+
+@pytest.mark.requirement("J-03")
+@pytest.mark.parametrize(("relation", "confidence", "stands"), LAST.values(), ids=LAST)
+def test_the_last_judge_needs_less_where_nothing_is_merged(
+    relation: Relation, confidence: float, stands: Relation
+):
+    said = Judgement(relation=relation, confidence=confidence, judge="llm:x", reasoning="r", prompt_hash="h")
+
+    found = settled_by_last(said, accept=0.8)
+
+    assert (found.relation, found.final) == (stands, stands is not Relation.UNSURE)
+    assert found.prompt_hash == "h"
+
+
+@pytest.mark.requirement("J-03")
+@pytest.mark.parametrize(("confidence", "is_final"), [(0.8, True), (0.79, False)])
+def test_a_judge_before_the_last_ends_it_only_when_sure(confidence: float, is_final: bool):
+    said = Judgement(relation=Relation.CONTRADICTS, confidence=confidence, judge="rules@1", reasoning="r")
+
+    found = settled(said, accept=0.8)
+
+    assert found.final is is_final
+    assert found.relation is (Relation.CONTRADICTS if is_final else Relation.UNSURE)
+    assert "contradicts" in found.relation or "contradicts" in found.reasoning
+
+
+@pytest.mark.requirement("J-02")
+async def test_the_same_texts_are_not_judged_twice_by_one_model(store: Store):
+    model, script = scripted_model(word())
+    house = House(store, model=model)
+    first = pair(*UNDECIDED)
+    said = await house.cascade.with_model(MAIN_SPACE, first)
+    await house.keep(MAIN_SPACE, Opinion(pair=first, judgement=said))
+
+    again = await house.cascade.with_model(MAIN_SPACE, pair(UNDECIDED[0].upper(), f"{UNDECIDED[1]}."))
+
+    assert again == said
+    assert len(script.asked) == 1
+
+
+@pytest.mark.requirement("J-02", "F-72")
+async def test_a_persons_word_overrules_all_and_is_never_asked_again(store: Store):
+    model, script = scripted_model()
+    house = House(store, model=model)
+    updating = pair("Anna lives in Paris", "Anna lives in Rome")
+    async with store.transaction() as transaction:
+        await answer(
+            house.desk,
+            transaction,
+            MAIN_SPACE,
+            updating,
+            name="ada",
+            relation=Relation.UNRELATED,
+            current=Current.BOTH,
+        )
+
+    [quick] = await house.cascade.at_once(MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome")])
+    slow = await house.cascade.with_model(MAIN_SPACE, pair("anna lives in paris", "anna lives in rome"))
+
+    assert (quick.relation, quick.judge, quick.confidence) == (Relation.UNRELATED, "person:ada", 1.0)
+    assert slow == quick
+    assert script.asked == []
+
+
+@pytest.mark.requirement("J-11")
+async def test_over_the_budget_pairs_wait_and_nothing_is_decided(store: Store):
+    model, script = scripted_model(word(), word())
+    house = House(store, model=model, terms=Terms(calls_per_hour=1))
+    pairs = [pair(*UNDECIDED), pair("Bert juggles clubs", "Bert juggles knives", similarity=0.9)]
+
+    found = await house.cascade.with_model_all(MAIN_SPACE, pairs)
+
+    assert [each.relation for each in found] == [Relation.UNSURE, Relation.REFINES], (
+        "the most similar is asked first"
+    )
+    assert len(script.asked) == 1
+
+
+@pytest.mark.requirement("J-11")
+async def test_what_was_asked_within_the_hour_counts(store: Store):
+    model, script = scripted_model(word())
+    house = House(store, model=model, terms=Terms(calls_per_hour=1))
+    first = pair(*UNDECIDED)
+    said = await house.cascade.with_model(MAIN_SPACE, first)
+    await house.keep(MAIN_SPACE, Opinion(pair=first, judgement=said))
+
+    later = await house.cascade.with_model(MAIN_SPACE, pair("Bert juggles clubs", "Bert juggles knives"))
+
+    assert later.relation is Relation.UNSURE
+    assert len(script.asked) == 1
+
+
+@pytest.mark.requirement("J-10")
+@pytest.mark.parametrize("error", [ProviderDown("gone"), Overloaded("busy")], ids=["down", "overloaded"])
+async def test_a_model_that_is_away_has_tried_nothing(store: Store, error: Exception):
+    model, _ = scripted_model(Fail(error=error))  # type: ignore[arg-type]
+    house = House(store, model=model)
+
+    found = await house.cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
+
+    assert (found.relation, found.judge) == (Relation.UNSURE, rules.NAME)
+
+
+async def test_nothing_is_said_of_no_pairs(store: Store):
+    assert await House(store).cascade.at_once(MAIN_SPACE, []) == []
+    assert await House(store).cascade.with_model_all(MAIN_SPACE, []) == []
