@@ -22,7 +22,6 @@ def run(value: float, ci: tuple[float, float] | None = None, **more: Any) -> dic
     return {"format": "festinger-bench", "results": [{**known, **more}]}
 
 
-@pytest.mark.requirement("S-01")
 @pytest.mark.parametrize(
     ("before", "after", "fell"),
     [

@@ -88,7 +88,6 @@ def test_the_baseline_reads_the_phrase_after_the_term():
     assert scan(MISSED.text) == []
 
 
-@pytest.mark.requirement("S-15")
 def test_the_baseline_minds_no_blanks_too_many():
     text = "A Zorse (also zebrula),  is  a striped animal."
 
@@ -125,7 +124,7 @@ async def measured(folder: Path, *, swapped: bool = False, **asked: object) -> M
     return await EXTRACT.measure(Bench(folder=folder, data=Data(folder=folder), **asked))  # type: ignore[arg-type]
 
 
-@pytest.mark.requirement("S-15", "S-27")
+@pytest.mark.requirement("S-27")
 async def test_the_suite_measures_every_metric_with_the_baseline_beside_it(tmp_path: Path):
     found = await measured(tmp_path)
 
@@ -143,7 +142,6 @@ async def test_the_baseline_may_be_left_out(tmp_path: Path):
     assert {tally.system for tally in found.tallies} == {"festinger"}
 
 
-@pytest.mark.requirement("S-10")
 async def test_the_key_is_hidden_from_what_is_measured(tmp_path: Path):
     straight, turned = await measured(tmp_path / "a"), await measured(tmp_path / "b", swapped=True)
 

@@ -96,7 +96,6 @@ async def test_an_unknown_suite_is_bad_input():
     assert (code, "`nonsense` is not a suite" in told) == (2, True)
 
 
-@pytest.mark.requirement("S-01")
 async def test_the_list_names_every_metric_with_its_goal():
     code, out, _ = await bench("list")
 

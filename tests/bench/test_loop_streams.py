@@ -81,7 +81,6 @@ def test_delay_counts_from_the_third_time_and_only_what_was_noticed():
     assert delay(ORDINARY, found_in(ORDINARY, SETTINGS)) == []
 
 
-@pytest.mark.requirement("S-15")
 def test_the_baselines_find_what_they_are_made_for():
     assert exact_period("Well: " + LINE * 3) == len("Well: " + LINE * 3)
     assert exact_period("Well: " + LINE * 9) == 192

@@ -47,7 +47,7 @@ def sets(folder: Path, *, source: str = "real") -> Data:
     return Data(folder=folder)
 
 
-@pytest.mark.requirement("S-15", "S-28")
+@pytest.mark.requirement("S-28")
 async def test_a_run_measures_every_metric_with_the_baselines_beside_it(tmp_path: Path):
     found = await LOOPS.measure(Bench(folder=tmp_path, data=sets(tmp_path), repeat=1))
 

@@ -17,7 +17,6 @@ points = st.lists(
 )
 
 
-@pytest.mark.requirement("S-04")
 def test_bars_are_as_long_as_their_values_and_the_goal_is_marked():
     drawn = bars(
         [
@@ -33,7 +32,6 @@ def test_bars_are_as_long_as_their_values_and_the_goal_is_marked():
     assert "0 to 1 share" in drawn
 
 
-@pytest.mark.requirement("S-04")
 def test_a_plot_names_its_axes_and_its_systems():
     curve = Curve(name="n", title="t", x="k", y="recall (share)", points={"<us>": [(1, 0.5), (10, 0.9)]})
 
@@ -43,7 +41,6 @@ def test_a_plot_names_its_axes_and_its_systems():
     assert {"k", "recall (share)", "<us>"} <= set(said)
 
 
-@pytest.mark.requirement("S-04")
 @given(points, st.booleans(), st.booleans())
 def test_every_point_lies_within_the_frame(points: list[tuple[float, float]], log: bool, joined: bool):
     curve = Curve(

@@ -139,7 +139,6 @@ def test_the_digest_covers_what_was_counted():
     assert document(one)["digest"] == document(same)["digest"] != document(other)["digest"]
 
 
-@pytest.mark.requirement("S-11")
 def test_the_settings_are_those_that_are_shipped_whatever_the_suite():
     timed, quality = document(a_run()), document(a_counted_run(True))
 
@@ -172,7 +171,6 @@ def test_what_can_be_bought_with_one_another_stands_together():
     assert in_order([recall, other, alarms]) == [recall, alarms, other]
 
 
-@pytest.mark.requirement("S-01")
 def test_the_list_says_which_folders_a_suite_needs():
     suite = a_counted_run(True).suites[0]
 

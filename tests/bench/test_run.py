@@ -1,16 +1,20 @@
 """How suites are run: as often as asked, each time afresh."""
 
+import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from festinger.bench.catalogue import SUITES, chosen_suites, suite_of
 from festinger.bench.data import Data
 from festinger.bench.result import Kind, Metric, Sample, Status, System
-from festinger.bench.run import merged, run_suites, throw_away_folder
+from festinger.bench.run import OWNER, PREFIX, merged, remove_leftovers, run_suites, throw_away_folder
 from festinger.bench.suite import Bench, Measured, Suite
 from festinger.bench.tally import Tally, counted
+from festinger.clock import system_stopwatch
 from festinger.errors import BadInput, NotFound
 
 SPEED = Metric(name="speed", unit="ms", about="how fast")
@@ -88,6 +92,25 @@ def test_the_folder_is_gone_afterwards():
         (folder / "something").write_text("left")
 
     assert not folder.exists()
+
+
+async def test_a_killed_bench_is_cleaned_up_by_the_next_one(tmp_path: Path):
+    gone, alive, unsaid = (tmp_path / f"{PREFIX}{name}" for name in ("gone", "alive", "unsaid"))
+    began = psutil.Process().create_time()
+    for folder, owner in ((gone, [os.getpid(), began - 60]), (alive, [os.getpid(), began])):
+        folder.mkdir()
+        (folder / OWNER).write_text(json.dumps(owner))
+    unsaid.mkdir()
+
+    left = await remove_leftovers(tmp_path, stopwatch=system_stopwatch)
+
+    assert left == [gone]
+    assert [folder.exists() for folder in (gone, alive, unsaid)] == [False, True, True]
+
+
+def test_a_folder_says_whose_it_is():
+    with throw_away_folder() as folder:
+        assert json.loads((folder / OWNER).read_text())[0] == os.getpid()
 
 
 def test_no_name_means_every_suite():

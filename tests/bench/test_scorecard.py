@@ -6,7 +6,6 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
 from tests.bench.schema import assert_fits_the_schema
 from tests.bench.test_report import a_counted_run, a_run
 
@@ -31,7 +30,6 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.requirement("S-03")
 def test_the_page_is_one_file_without_script_or_foreign_asset(tmp_path: Path):
     write_report(a_counted_run(True, False), tmp_path)
 
@@ -45,7 +43,6 @@ def test_the_page_is_one_file_without_script_or_foreign_asset(tmp_path: Path):
     assert "prefers-color-scheme:dark" in page
 
 
-@pytest.mark.requirement("S-03", "S-04")
 def test_every_plot_has_its_unit_and_the_same_as_a_table(tmp_path: Path):
     write_report(a_counted_run(True, True, True, False), tmp_path)
 
@@ -56,7 +53,6 @@ def test_every_plot_has_its_unit_and_the_same_as_a_table(tmp_path: Path):
     assert "<td>festinger</td><td>0.75</td>" in page
 
 
-@pytest.mark.requirement("S-03")
 def test_items_hold_no_texts_unless_asked(tmp_path: Path):
     run = a_counted_run(True)
     items = [counted("a", right=False, told={"text": "a secret sentence"})]
@@ -70,7 +66,6 @@ def test_items_hold_no_texts_unless_asked(tmp_path: Path):
     assert "a secret sentence" in (tmp_path / "with" / "items" / "found.jsonl").read_text()
 
 
-@pytest.mark.requirement("S-03")
 def test_results_and_tables_lie_beside_the_page(tmp_path: Path):
     write_report(a_run(slow=3.0), tmp_path)
 

@@ -5,12 +5,17 @@ the runs is the result, with the least and the greatest beside it. What is count
 shown and written is `report`'s matter.
 """
 
+import json
+import os
+import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+
+import psutil
 
 from festinger import __version__
 from festinger.bench.curve import Curve
@@ -19,9 +24,15 @@ from festinger.bench.machine import Code, Machine, this_code, this_machine
 from festinger.bench.result import Kind, Result, Sample, Status, System, counted, together
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Tally
+from festinger.clock import Stopwatch
+from festinger.store.home import Layout
+from festinger.store.idle import stop_if_idle
 
 PREFIX = "fbench-"
 """Short, because the path of a socket in this folder may not be long."""
+
+OWNER = "owner.json"
+"""Which process made the folder, by its number and when it began."""
 
 WALKABLE = 0o711
 """The database server of root runs as another user, who must be able to walk through to its data."""
@@ -47,7 +58,37 @@ class Run:
 def throw_away_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         Path(name).chmod(WALKABLE)
+        (Path(name) / OWNER).write_text(json.dumps([os.getpid(), psutil.Process().create_time()]))
         yield Path(name)
+
+
+async def remove_leftovers(temp: Path, *, stopwatch: Stopwatch) -> list[Path]:
+    """Remove the folders of benches that were killed, with their database servers; those of living ones stay."""
+    left = _leftovers(temp)
+    for folder in left:
+        for home in _homes(folder):
+            await stop_if_idle(Layout(home=home), stopwatch=stopwatch)
+        shutil.rmtree(folder, ignore_errors=True)
+    return left
+
+
+def _leftovers(temp: Path) -> list[Path]:
+    return [folder for folder in temp.glob(f"{PREFIX}*") if _is_left(folder)]
+
+
+def _homes(folder: Path) -> list[Path]:
+    return [home.resolve() for home in folder.glob("*/home")]
+
+
+def _is_left(folder: Path) -> bool:
+    """Whether whoever made the folder is gone; one that does not say who it was may be in the making."""
+    try:
+        pid, began = json.loads((folder / OWNER).read_text())
+        return bool(psutil.Process(pid).create_time() != began)
+    except psutil.NoSuchProcess:
+        return True
+    except (OSError, ValueError):
+        return False
 
 
 async def run_suites(suites: Sequence[Suite], bench: Bench) -> Run:

@@ -1,6 +1,7 @@
 """`festinger bench`: how good and how fast it is, side by side with others, in one run."""
 
 import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -24,11 +25,12 @@ from festinger.bench.report import (
     wrong_items,
 )
 from festinger.bench.result import Status
-from festinger.bench.run import Run, run_suites, throw_away_folder
+from festinger.bench.run import Run, remove_leftovers, run_suites, throw_away_folder
 from festinger.bench.scorecard import write_report
 from festinger.bench.suite import PRODUCT, Bench
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
+from festinger.clock import system_stopwatch
 from festinger.errors import BadInput
 
 LIST, SHOW = "list", "show"
@@ -115,6 +117,7 @@ async def bench(
     shown = _shown(names)
     now = desk.settings().now.bench
     folder_of_data = data or (Path(now.data) if now.data else None)
+    await remove_leftovers(Path(tempfile.gettempdir()), stopwatch=system_stopwatch)
     with throw_away_folder() as folder:
         asked = Bench(
             folder=folder,
