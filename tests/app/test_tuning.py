@@ -151,8 +151,7 @@ async def edit(file: Path, text: str, *apps: App) -> None:
     """Edit the file and let every process read it and tell of it."""
     file.write_text(text)  # noqa: ASYNC240 - a few bytes
     for app in apps:
+        before = set(app.background._tasks)
         app.settings.reload_file()
-    for app in apps:
         async with asyncio.timeout(SOON):
-            while len(app.background._tasks) > 2:  # noqa: ASYNC110 - the listener and the writer of counts stay
-                await asyncio.sleep(0.01)
+            await asyncio.gather(*(app.background._tasks - before))
