@@ -179,7 +179,7 @@ def _other_slot(pair: Pair) -> Judgement | None:
         )
     if one.value == other.value or not _unlike(one.attribute, other.attribute) or pair.compared.swap:
         return None
-    if pair.compared.old.negated != pair.compared.new.negated:
+    if _denied(pair.compared.old, one) != _denied(pair.compared.new, other):
         return None
     return pair.verdict(Relation.UNRELATED, LIKELY, f"They speak of different attributes of `{one.subject}`.")
 
