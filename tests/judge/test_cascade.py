@@ -147,7 +147,6 @@ async def test_a_persons_word_overrules_all_and_is_never_asked_again(store: Stor
     assert script.asked == []
 
 
-@pytest.mark.requirement("J-11")
 async def test_over_the_budget_pairs_wait_and_nothing_is_decided(store: Store):
     model, script = scripted_model(word(), word())
     house = House(store, model=model, terms=Terms(calls_per_hour=1))
@@ -161,7 +160,6 @@ async def test_over_the_budget_pairs_wait_and_nothing_is_decided(store: Store):
     assert len(script.asked) == 1
 
 
-@pytest.mark.requirement("J-11")
 async def test_what_was_asked_within_the_hour_counts(store: Store):
     model, script = scripted_model(word())
     house = House(store, model=model, terms=Terms(calls_per_hour=1))
@@ -175,7 +173,6 @@ async def test_what_was_asked_within_the_hour_counts(store: Store):
     assert len(script.asked) == 1
 
 
-@pytest.mark.requirement("J-10")
 @pytest.mark.parametrize("error", [ProviderDown("gone"), Overloaded("busy")], ids=["down", "overloaded"])
 async def test_a_model_that_is_away_has_tried_nothing(store: Store, error: Exception):
     model, _ = scripted_model(Fail(error=error))  # type: ignore[arg-type]

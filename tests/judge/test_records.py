@@ -59,7 +59,6 @@ async def test_a_judgement_is_told_of(store: Store):
     assert ended == waits, "the row that waited is the one that ended"
 
 
-@pytest.mark.requirement("J-10")
 async def test_what_waits_has_one_row_that_each_try_moves_on(store: Store):
     house, about = House(store), pair(*UNDECIDED)
     by_rules = Opinion(pair=about, judgement=unsure("rules@1", "who knows"))
@@ -75,7 +74,6 @@ async def test_what_waits_has_one_row_that_each_try_moves_on(store: Store):
     assert await records.listed(house.desk, MAIN_SPACE, final=True) == []
 
 
-@pytest.mark.requirement("J-10")
 async def test_a_pair_is_due_when_its_time_has_come_or_a_new_judge_has(store: Store):
     house, about = House(store), pair(*UNDECIDED)
     await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=unsure("llm:some", "not clear")))
@@ -89,7 +87,6 @@ async def test_a_pair_is_due_when_its_time_has_come_or_a_new_judge_has(store: St
     assert await due("llm:some") == 1
 
 
-@pytest.mark.requirement("J-10")
 async def test_after_five_tries_a_pair_is_a_question_to_a_person(store: Store):
     house, about = House(store), pair(*UNDECIDED)
     for _ in range(5):

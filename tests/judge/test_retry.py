@@ -46,7 +46,7 @@ async def waiting(house: House, about: Pair) -> None:
     await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=said))
 
 
-@pytest.mark.requirement("J-10", "J-12")
+@pytest.mark.requirement("J-12")
 async def test_what_waited_without_a_model_is_judged_when_one_appears(store: Store):
     house, about = House(store), pair(*UNDECIDED)
     keeper = Keeper(house, about)
@@ -60,7 +60,6 @@ async def test_what_waited_without_a_model_is_judged_when_one_appears(store: Sto
     assert await records.listed(house.desk, MAIN_SPACE, final=False) == []
 
 
-@pytest.mark.requirement("J-10")
 async def test_what_a_model_is_not_sure_of_is_tried_again_later(store: Store):
     model, script = scripted_model(word("unsure"), word("unsure"), word("same", 0.9))
     house, about = House(store, model=model), pair(*UNDECIDED)
@@ -79,7 +78,6 @@ async def test_what_a_model_is_not_sure_of_is_tried_again_later(store: Store):
     assert len(script.asked) == 2
 
 
-@pytest.mark.requirement("J-10")
 async def test_a_pair_whose_statement_is_gone_waits_no_more(store: Store):
     model, script = scripted_model(word("unsure"))
     house, about = House(store, model=model), pair(*UNDECIDED)

@@ -23,7 +23,6 @@ SLOT = ("Anna lives in Paris", "Anna lives in Rome")
 MODELS: dict[str, PairModel] = {"scripted": ScriptedPairs({PLAIN: YES})}
 
 
-@pytest.mark.requirement("J-07")
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 async def test_a_model_answers_every_pair_in_order_and_its_shares_make_one(model: PairModel):
     answers = await model.infer([PLAIN, GUARDED, PLAIN])
@@ -47,7 +46,6 @@ CASES = {
 }
 
 
-@pytest.mark.requirement("J-07")
 @pytest.mark.parametrize(("pair", "forward", "back", "relation", "current"), CASES.values(), ids=CASES)
 def test_two_answers_make_one_relation(
     pair: tuple[str, str], forward: Inference, back: Inference, relation: Relation, current: Current
@@ -60,7 +58,6 @@ def test_two_answers_make_one_relation(
     assert found.final is (relation is not Relation.UNSURE)
 
 
-@pytest.mark.requirement("J-07")
 async def test_the_model_is_asked_both_ways_round():
     model = ScriptedPairs({PLAIN: YES, PLAIN[::-1]: YES})
     old, new = (Statement(text=text) for text in PLAIN)
@@ -71,7 +68,7 @@ async def test_the_model_is_asked_both_ways_round():
     assert (found.relation, found.confidence) == (Relation.SAME, 0.9)
 
 
-@pytest.mark.requirement("J-04", "J-07")
+@pytest.mark.requirement("J-04")
 def test_a_guard_is_named_beside_the_verdict():
     found = read(OPEN, OPEN, compared=compare(*map(read_text, GUARDED)), name="onnx:some", is_later=None)
 

@@ -10,7 +10,6 @@ MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 LLM = "llm:ollama:some"
 
 
-@pytest.mark.requirement("J-10")
 @pytest.mark.parametrize(
     ("attempts", "minutes"),
     [(1, 1), (2, 10), (3, 60), (4, 360)],
@@ -19,12 +18,10 @@ def test_each_try_waits_longer_than_the_one_before(attempts: int, minutes: int):
     assert next_try(LLM, attempts=attempts, now=MONDAY) == MONDAY + timedelta(minutes=minutes)
 
 
-@pytest.mark.requirement("J-10")
 def test_a_sixth_try_would_wait_a_day():
     assert next_try(LLM, attempts=5, now=MONDAY, max_tries=6) == MONDAY + timedelta(hours=24)
 
 
-@pytest.mark.requirement("J-10")
 def test_after_five_tries_a_person_is_asked():
     assert next_try(LLM, attempts=5, now=MONDAY) is None
     assert asks_person(LLM, attempts=5)

@@ -90,7 +90,7 @@ def test_all_that_qualify_are_superseded():
     assert (found.action, found.supersedes) == (Action.SUPERSEDED, ids(1, 2))
 
 
-@pytest.mark.requirement("M-40", "M-46")
+@pytest.mark.requirement("M-40")
 def test_an_update_that_is_not_sure_is_a_conflict():
     assert decide(PERSON, [update(1, 0.8)], LIMITS).action is Action.SUPERSEDED
     assert decide(PERSON, [update(1, 0.79)], LIMITS) == Decided(
@@ -122,7 +122,6 @@ def test_what_is_immutable_is_never_superseded():
     assert (found.action, found.conflicts, found.supersedes) == (Action.CONFLICTED, ids(1), ())
 
 
-@pytest.mark.requirement("M-46")
 def test_a_contradiction_is_put_to_a_person():
     found = decide(PERSON, [judged(1, Relation.CONTRADICTS), update(2)], LIMITS)
 
@@ -130,7 +129,6 @@ def test_a_contradiction_is_put_to_a_person():
     assert found.supersedes == (), "what is held replaces nothing"
 
 
-@pytest.mark.requirement("M-46")
 @pytest.mark.parametrize(
     ("origin", "trust", "confidence", "action"),
     [
@@ -148,7 +146,6 @@ def test_a_person_overrules_what_no_person_said(
     assert decide(new, [judged(1, Relation.CONTRADICTS, confidence, trust=trust)], LIMITS).action is action
 
 
-@pytest.mark.requirement("M-46")
 def test_newest_wins_where_a_person_chose_it():
     limits = Limits(on_contradiction=OnContradiction.NEWEST_WINS)
 
