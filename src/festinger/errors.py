@@ -8,6 +8,7 @@
     │   │   └── SelfParent
     │   ├── BadSetting
     │   ├── ProposalRefused
+    │   ├── UnknownOutcome
     │   └── UnknownSetting            404
     ├── TooLarge                      413  exit 2
     ├── TooMany                       429  exit 5
@@ -142,6 +143,12 @@ class ProposalRefused(BadInput):
     """This proposal cannot be taken."""
 
     default_hint = "Say what should change, in which scope, and why."
+
+
+class UnknownOutcome(BadInput, ValueError):
+    """This is no outcome."""
+
+    default_hint = "The outcomes are acted, used, dismissed, deferred and contradicted."
 
 
 class UnknownSetting(BadInput):

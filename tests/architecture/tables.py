@@ -46,6 +46,21 @@ OWNERS = {
     "memory_change": "memory",
     "refusal": "memory",
     "learn_key": "memory",
+    "forgotten_mark": "memory",
+    "episode": "memory",
+    "episode_turn": "memory",
+    "episode_link": "memory",
+    "censor": "memory",
+    "censor_vector": "memory",
+    "censor_trigger": "memory",
+    "censor_change": "memory",
+    "surfacing": "outcomes",
+    "staged_read": "outcomes",
+    "rhythm": "outcomes",
+    "cycle": "outcomes",
+    "prediction": "outcomes",
+    "outcome": "outcomes",
+    "outcome_batch": "outcomes",
 }
 """Only its owner writes a table."""
 

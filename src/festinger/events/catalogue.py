@@ -157,10 +157,35 @@ MEMORY = {
     "memory_archived": shape(memory=TEXT, reason=TEXT),
     "memory_edited": shape(memory=TEXT, change=TEXT),
     "learn_refused": shape(refusal=TEXT, reason=TEXT),
+    "memory_forgotten": shape(ids=TEXTS),
+    "memory_repaired": shape(change=TEXT.or_none(), counts=JSON),
+    "episode_opened": shape(episode=TEXT, agent=TEXT, session=TEXT),
+    "episode_closed": shape(episode=TEXT, agent=TEXT, session=TEXT, closed_by=TEXT),
+    "episode_summarised": shape(episode=TEXT, memory=TEXT.or_none(), by=TEXT, facts=COUNT),
+    "censor_triggered": shape(
+        censor=TEXT, activation_count=COUNT, action=TEXT, was_blocked=FLAG, trigger=TEXT, agent=TEXT
+    ),
+    "censor_changed": shape(
+        **{"censor": TEXT, "from": TEXT.or_none(), "to": TEXT.or_none(), "by": TEXT, "why": TEXT}
+    ),
+    "censor_false_positive": shape(censor=TEXT, trigger=TEXT),
+}
+
+OUTCOMES = {
+    "memory_surfaced": shape(recall=TEXT.or_none(), memories=TEXTS, partition=TEXT, reason=TEXT),
+    "outcome_recorded": shape(
+        memory=TEXT, outcome=TEXT, cause=JSON, how=TEXT, q=NUMBER, confidence=NUMBER, weight=NUMBER
+    ),
+    "outcome_replaced": shape(**{"memory": TEXT, "from": TEXT, "to": TEXT}),
+    "surfacing_expired": shape(memory=TEXT, partition=TEXT),
+    "prediction_resolved": shape(memory=TEXT, error=NUMBER, mode=TEXT),
+    "pressure_discharged": shape(memory=TEXT, by=TEXT),
+    "ceiling_set": shape(memory=TEXT, confidence=NUMBER, center=NUMBER),
+    "ceiling_cleared": shape(memory=TEXT, by=TEXT),
 }
 
 CATALOGUE: Mapping[str, Shape] = MappingProxyType(
-    {**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD, **JUDGE, **MEMORY}
+    {**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD, **JUDGE, **MEMORY, **OUTCOMES}
 )
 
 AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)

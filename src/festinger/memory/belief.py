@@ -14,7 +14,7 @@ from festinger.ids import MemoryId, SpaceId
 from festinger.memory.changes import Note, Op, write_change
 from festinger.memory.confidence import Belief
 from festinger.memory.desk import Desk
-from festinger.memory.memory import belief_columns
+from festinger.memory.memory import Memory, belief_columns, memory_of
 from festinger.memory.states import lock
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -31,22 +31,49 @@ class Effect:
     accesses: tuple[datetime, ...] = ()
 
 
+KEPT_ACCESSES = 100
+"""Times of access that a memory keeps."""
+
+
 async def hold(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Belief]:
     """What is held of some memories, kept from changing until the transaction ends."""
     return {id_: memory.belief for id_, memory in (await lock(transaction, space, memories)).items()}
 
 
+async def hold_known(
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
+) -> dict[MemoryId, Memory]:
+    """Those of some memories that are there, kept from changing until the transaction ends."""
+    rows = await transaction.all(Q["lock_memories"], space=space, memories=sorted(set(memories)))
+    return {row["id"]: memory_of(row) for row in rows}
+
+
 async def apply_effects(
-    transaction: Transaction, space: SpaceId, effects: Sequence[Effect], *, at: datetime
+    transaction: Transaction,
+    space: SpaceId,
+    effects: Sequence[Effect],
+    *,
+    at: datetime,
+    keep: int = KEPT_ACCESSES,
 ) -> None:
-    """Keep what is held of memories now. The caller holds them locked, and keeps the audit."""
-    for effect in sorted(effects, key=lambda each: each.memory):
-        columns = belief_columns(effect.belief)
-        await transaction.one(Q["revalue"], space=space, id=effect.memory, causes=0, at=at, **columns)
-        if effect.accesses:
-            await transaction.run(
-                Q["note_accesses"], space=space, id=effect.memory, times=list(effect.accesses)
-            )
+    """Keep what is held of memories now. The caller holds them locked, and keeps the audit.
+
+    Of the times at which a memory was read and used the last `keep` stay.
+    """
+    ordered = sorted(effects, key=lambda each: each.memory)
+    held = [
+        {"space": space, "id": each.memory, "causes": 0, "at": at, **belief_columns(each.belief)}
+        for each in ordered
+    ]
+    read = [
+        {"space": space, "id": each.memory, "times": list(each.accesses), "keep": keep}
+        for each in ordered
+        if each.accesses
+    ]
+    if held:
+        await transaction.run_many(Q["revalue"], held)
+    if read:
+        await transaction.run_many(Q["note_accesses"], read)
 
 
 async def weigh(

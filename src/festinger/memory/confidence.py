@@ -39,13 +39,16 @@ class Belief:
         return self.confidence * seen, (1.0 - self.confidence) * seen
 
 
-def signalled(belief: Belief, signal: float, *, cap: float | None = None) -> Belief:
+def signalled(
+    belief: Belief, signal: float, *, cap: float | None = None, most: int = MOST_EVIDENCE
+) -> Belief:
     """The belief after a signal that somebody gave on purpose, from 0 (false) to 1 (true).
 
-    `cap` is a confidence that this signal may not lift it above; what is above already stays.
+    `cap` is a confidence that this signal may not lift it above; what is above already stays. `most` is the number
+    of signals from which on each moves it alike.
     """
     checked_signal(signal)
-    seen = min(belief.evidence_count + 1, MOST_EVIDENCE)
+    seen = min(belief.evidence_count + 1, most)
     moved = belief.confidence + (signal - belief.confidence) / (seen + 1)
     confidence = _below(_clamped(moved), belief.confidence, cap)
     return replace(
@@ -59,11 +62,11 @@ def signalled(belief: Belief, signal: float, *, cap: float | None = None) -> Bel
 
 
 def signalled_passively(
-    belief: Belief, signal: float, *, strength: float, span: float = PASSIVE_SPAN
+    belief: Belief, signal: float, *, strength: float, span: float = PASSIVE_SPAN, most: int = MOST_EVIDENCE
 ) -> Belief:
     """The belief after a signal that was only read from what happened; `strength` is weight times credit."""
     checked_signal(signal)
-    seen = min(belief.evidence_count + belief.passive_count + 1, MOST_EVIDENCE)
+    seen = min(belief.evidence_count + belief.passive_count + 1, most)
     moved = belief.confidence + strength * (signal - belief.confidence) / (seen + 1)
     anchor = belief.confidence if belief.confidence_anchor is None else belief.confidence_anchor
     held = min(max(moved, anchor - span), anchor + span)

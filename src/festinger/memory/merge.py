@@ -64,7 +64,12 @@ async def merge_into(
         by=by,
         reason=reason,
         judgement=judgement,
-        more={"into": str(stays.id), "from": str(goes.id), "gained": gained},
+        more={
+            "into": str(stays.id),
+            "from": str(goes.id),
+            "gained": gained,
+            "weights": {"before": _weights(stays), "after": _weights(merged)},
+        },
     )
     change = await write_change(desk, transaction, space, note)
     await transaction.run(Q["move_sightings"], space=space, twin=goes.id, into=stays.id, change=change)
@@ -112,6 +117,10 @@ def _gained(before: Memory, after: Memory) -> dict[str, float]:
     """What parting takes away again."""
     names = ("weight_alpha", "weight_beta", "cause_count", "confirmation_count")
     return {name: getattr(after, name) - getattr(before, name) for name in names}
+
+
+def _weights(memory: Memory) -> dict[str, float]:
+    return {"weight_alpha": memory.weight_alpha, "weight_beta": memory.weight_beta}
 
 
 def both(one: MemoryId, other: MemoryId) -> list[MemoryId]:

@@ -365,9 +365,13 @@ where c.space_id = %(space)s and c.memory_ids && %(memories)s::uuid[]
 order by c.at, c.id;
 
 -- name: changes
--- What was done, newest first.
+-- What was done, newest first; to one memory, or without what was done to other agents' own, if that is asked for.
 select c.* from memory_change c
 where c.space_id = %(space)s and (%(ops)s::text[] is null or c.op = any(%(ops)s))
+  and (%(memory)s::uuid is null or c.memory_ids @> array[%(memory)s::uuid])
+  and (%(agent)s::text is null or not exists (
+      select 1 from memory m where m.space_id = c.space_id and m.id = any(c.memory_ids)
+        and m.agent_id is not null and m.agent_id <> %(agent)s))
   and (%(at)s::timestamptz is null or (c.at, c.id) < (%(at)s, %(after)s::uuid))
 order by c.at desc, c.id desc
 limit %(limit)s;
@@ -436,7 +440,10 @@ where m.space_id = %(space)s
   and (m.agent_id is null or m.agent_id = %(agent)s)
   and (%(statuses)s::text[] is null or m.status = any(%(statuses)s))
   and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
+  and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
   and (%(subject)s::text is null or m.subject_key = %(subject)s)
+  and (%(words)s::text is null or m.content_tsv @@ websearch_to_tsquery(m.language, %(words)s))
+  and (%(until)s::timestamptz is null or m.created_at <= %(until)s)
   and (%(after)s::bigint is null or m.seq < %(after)s)
 order by m.seq desc
 limit %(limit)s;
@@ -756,3 +763,189 @@ select c.* from censor_change c where c.space_id = %(space)s and c.censor_id = %
 -- name: mark_censor_undone
 -- Notes that a change of a censor was taken back.
 update censor_change set undone_at = %(at)s, undone_by = %(by)s where space_id = %(space)s and id = %(id)s;
+
+-- name: known_turn
+-- Whether a turn was kept before.
+select t.episode_id from episode_turn t where t.space_id = %(space)s and t.turn_id = %(turn)s;
+
+-- name: brought_up
+-- What was brought to mind in an episode, and with what is said now, in words.
+select m.content from memory m
+where m.space_id = %(space)s and m.id = any(%(memories)s::uuid[] || coalesce((
+    select array_agg(s.id) from episode_turn t, unnest(t.surfaced) as s (id)
+    where t.space_id = %(space)s and t.episode_id = %(episode)s), '{}'));
+
+-- name: named_memories
+-- Memories by their ids, their subject or their words; all that is given must hold.
+select m.id from memory m
+where m.space_id = %(space)s
+  and (%(memories)s::uuid[] is null or m.id = any(%(memories)s))
+  and (%(subject)s::text is null or m.subject_key = %(subject)s)
+  and (%(query)s::text is null or m.content_tsv @@ plainto_tsquery('english', %(query)s))
+order by m.id;
+
+-- name: said_there
+-- The sightings that came from somewhere, by memory, and how often each memory was said in all.
+select s.memory_id, array_agg(s.id order by s.at, s.id) as sightings,
+       (select count(*) from memory_sighting a where a.space_id = %(space)s and a.memory_id = s.memory_id) as said
+from memory_sighting s
+where s.space_id = %(space)s
+  and (%(source)s::text is null or s.source = %(source)s)
+  and (%(session)s::text is null or s.session_id = %(session)s)
+  and (%(agent)s::text is null or s.agent_id = %(agent)s)
+  and (%(origin)s::text is null or s.origin = %(origin)s)
+  and (%(since)s::timestamptz is null or s.at >= %(since)s)
+  and (%(until)s::timestamptz is null or s.at < %(until)s)
+group by s.memory_id
+order by s.memory_id;
+
+-- name: standing_on
+-- What derives from some memories, or from turns that said them, or says the same as one; of how many others it
+-- derives too.
+select l.from_id as id, count(*) filter (
+    where l.to_id <> all(%(memories)s::uuid[]) and not exists (
+        select from memory_sighting s where s.space_id = %(space)s and s.turn_id = l.to_id
+          and s.memory_id = any(%(memories)s::uuid[]))) as others
+from memory_link l
+where l.space_id = %(space)s and l.relation = 'derives_from' and l.undone_at is null
+  and l.from_id in (
+      select d.from_id from memory_link d
+      where d.space_id = %(space)s and d.relation = 'derives_from' and d.undone_at is null
+        and d.to_id = any(%(memories)s::uuid[]))
+group by l.from_id
+union
+select case when t.from_id = any(%(memories)s::uuid[]) then t.to_id else t.from_id end, 0
+from memory_link t
+where t.space_id = %(space)s and t.relation = 'same_as' and t.undone_at is null
+  and (t.from_id = any(%(memories)s::uuid[]) or t.to_id = any(%(memories)s::uuid[]));
+
+-- name: wordings_of
+-- In which words memories were said, wherever that is kept, and in which messages. Of a memory that only loses some
+-- sightings, the words of those.
+select m.id, m.id = any(%(memories)s::uuid[]) as whole,
+       array(select distinct w.wording from (
+           select m.content as wording where m.id = any(%(memories)s::uuid[])
+           union all select m.content_contextualized where m.id = any(%(memories)s::uuid[])
+           union all select m.compressed where m.id = any(%(memories)s::uuid[])
+           union all select s.wording from memory_sighting s
+               where s.space_id = %(space)s and s.memory_id = m.id
+                 and (m.id = any(%(memories)s::uuid[]) or s.id = any(%(sightings)s::uuid[]))
+           union all select c.before -> 'memories' -> (m.id::text) ->> 'content' from memory_change c
+               where c.space_id = %(space)s and c.memory_ids @> array[m.id] and m.id = any(%(memories)s::uuid[])
+           union all select c.after -> 'memories' -> (m.id::text) ->> 'content' from memory_change c
+               where c.space_id = %(space)s and c.memory_ids @> array[m.id] and m.id = any(%(memories)s::uuid[])
+       ) as w where w.wording is not null) as wordings,
+       array(select distinct s.turn_id from memory_sighting s
+             where s.space_id = %(space)s and s.memory_id = m.id and s.turn_id is not null
+               and (m.id = any(%(memories)s::uuid[]) or s.id = any(%(sightings)s::uuid[]))) as turns
+from memory m
+where m.space_id = %(space)s
+  and (m.id = any(%(memories)s::uuid[]) or m.id in (
+      select s.memory_id from memory_sighting s where s.space_id = %(space)s and s.id = any(%(sightings)s::uuid[])))
+order by m.id;
+
+-- name: erase_sightings
+-- Erases single sightings.
+delete from memory_sighting where space_id = %(space)s and id = any(%(ids)s::uuid[]);
+
+-- name: orphan_predecessors
+-- What forgotten memories had replaced stays as history, and points to nothing.
+update memory set status = 'archived', superseded_by = null, superseded_at = null, version = version + 1,
+    updated_at = %(at)s
+where space_id = %(space)s and superseded_by = any(%(memories)s::uuid[]) and id <> all(%(memories)s::uuid[])
+returning id;
+
+-- name: erase_links
+-- Erases how forgotten memories were joined with others.
+delete from memory_link
+where space_id = %(space)s and (from_id = any(%(memories)s::uuid[]) or to_id = any(%(memories)s::uuid[]));
+
+-- name: erase_changes
+-- Erases changes that were about forgotten memories alone.
+delete from memory_change where space_id = %(space)s and memory_ids <@ %(memories)s::uuid[];
+
+-- name: strip_changes
+-- Takes forgotten memories out of changes that were about others too; such a change cannot be undone any more.
+update memory_change c set
+    memory_ids = array(select each from unnest(c.memory_ids) as each where each <> all(%(memories)s::uuid[])),
+    before = jsonb_set(c.before, '{memories}',
+        coalesce(c.before -> 'memories', '{}') - (%(memories)s::uuid[])::text[]) - 'images',
+    after = jsonb_set(c.after, '{memories}',
+        coalesce(c.after -> 'memories', '{}') - (%(memories)s::uuid[])::text[]) - 'images'
+        || '{"forgotten": true}'
+where c.space_id = %(space)s and c.memory_ids && %(memories)s::uuid[];
+
+-- name: erase_keys
+-- Erases what calls with a key did with forgotten memories.
+delete from learn_key where space_id = %(space)s and result ->> 'memory' = any((%(memories)s::uuid[])::text[]);
+
+-- name: erase_refusals
+-- Erases refusals that were learnt after all, and are forgotten.
+delete from refusal where space_id = %(space)s and learnt_id = any(%(memories)s::uuid[]);
+
+-- name: count_companions
+-- How many rows go with memories.
+select (select count(*) from memory_vector v
+        where v.space_id = %(space)s and v.memory_id = any(%(memories)s::uuid[])) as memory_vector,
+       (select count(*) from memory_sighting s
+        where s.space_id = %(space)s and s.memory_id = any(%(memories)s::uuid[])) as memory_sighting;
+
+-- name: erase_memories
+-- Erases memories with their vectors and sightings.
+delete from memory where space_id = %(space)s and id = any(%(memories)s::uuid[]);
+
+-- name: erase_vectors
+-- Erases the vectors of memories whose words are no longer theirs.
+delete from memory_vector where space_id = %(space)s and memory_id = any(%(memories)s::uuid[]);
+
+-- name: quarantine_remade
+-- Locks a memory away whose text must be made again; no row if it stands nowhere or is locked away already.
+with found as (select m.id, m.status from memory m where m.space_id = %(space)s and m.id = %(id)s for update)
+update memory m set status = 'quarantined', pending = false, version = m.version + 1, updated_at = %(at)s
+from found f
+where m.space_id = %(space)s and m.id = f.id and f.status in ('active', 'held')
+returning m.id, f.status as was;
+
+-- name: find_bans
+-- Which of some marks are of forgotten words.
+select b.mark from forgotten_mark b where b.space_id = %(space)s and b.mark = any(%(marks)s::text[]);
+
+-- name: put_ban
+-- Keeps a mark of forgotten words.
+insert into forgotten_mark (space_id, mark, at) values (%(space)s, %(mark)s, %(at)s) on conflict do nothing;
+
+-- name: lift_ban
+-- Lets words be learnt again that a person said anew.
+delete from forgotten_mark where space_id = %(space)s and mark = %(mark)s and at <= %(at)s;
+
+-- name: space_is_there
+-- Whether a space still is.
+select s.id from space s where s.id = %(space)s;
+
+-- name: voices_of
+-- Each time a memory was said, in the order of time, with why it did not count.
+select s.*, s.uncounted_because as because from memory_sighting s
+where s.space_id = %(space)s and s.memory_id = %(memory)s
+order by s.at, s.id;
+
+-- name: recount_sighting
+-- Lets a sighting count, or not, by what else is left.
+update memory_sighting set counted = %(counted)s, uncounted_because = %(because)s
+where space_id = %(space)s and id = %(id)s;
+
+-- name: put_retold
+-- Keeps what a memory is by the sightings that are left.
+update memory set confidence = %(confidence)s, evidence_count = %(evidence_count)s, corroborations = %(corroborations)s,
+    contradictions = %(contradictions)s, passive_count = %(passive_count)s, confidence_anchor = %(confidence_anchor)s,
+    confidence_ceiling = %(confidence_ceiling)s, weight_ceiling = %(weight_ceiling)s, weight_alpha = %(weight_alpha)s,
+    weight_beta = %(weight_beta)s, cause_count = %(causes)s, confirmation_count = %(confirmations)s,
+    last_confirmed = %(last_confirmed)s, updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s;
+
+-- name: found_anew
+-- Lets another sighting be the one by which a memory began.
+update memory set content = %(content)s, content_contextualized = null, compressed = null, fold = %(fold)s,
+    gist = %(gist)s, subject = %(subject)s, subject_key = %(subject_key)s, attribute_key = %(attribute_key)s,
+    value_key = %(value_key)s, origin = %(origin)s, trust = %(trust)s, source = %(source)s,
+    session_id = nullif(%(session)s::text, ''), created_at = %(at)s, version = version + 1, updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s;

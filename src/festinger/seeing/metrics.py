@@ -121,7 +121,25 @@ MEMORY_QUARANTINED = _gauge("festinger_memory_quarantined_count", "Memories that
 MEMORY_HELD = _gauge("festinger_memory_held_count", "Memories that wait for a decision.")
 MEMORY_VECTORS_MISSING = _gauge("festinger_memory_vectors_missing_count", "Memories without a vector.")
 MEMORY_SUPERSEDED = _counter("festinger_memory_superseded_total", "Memories that something newer replaced.")
+MEMORY_EPISODES_UNSUMMARISED = _gauge(
+    "festinger_memory_episodes_unsummarised_count", "Closed episodes that wait for their summary."
+)
+MEMORY_CENSOR_TRIGGERS = _counter(
+    "festinger_memory_censor_triggers_total", "Times that a censor struck.", "action"
+)
+CENSORS_FAILED = _counter(
+    "festinger_memory_censors_failed_total", "Texts that passed because censors could not be asked."
+)
 MEMORY_UNDONE = _counter("festinger_memory_undone_total", "Changes that were taken back.")
+
+OUTCOMES = _counter("festinger_outcomes_total", "Outcomes recorded.", "outcome", "how")
+OUTCOMES_RATE = _gauge("festinger_outcomes_rate", "Share of what was surfaced that came to an outcome, in a week.")
+OUTCOMES_SKIPPED = _counter("festinger_outcomes_skipped_total", "Ids that no outcome could be given to.", "why")
+OUTCOMES_UNREADABLE = _counter(
+    "festinger_outcomes_unreadable_total", "Notes whose outcome cannot be read from what was said."
+)
+OUTCOMES_FAULTS = _counter("festinger_outcomes_faults_total", "Turns whose outcomes could not be inferred.")
+SURFACINGS_PENDING = _gauge("festinger_surfacings_pending", "Memories surfaced that wait for an outcome.")
 
 SETTINGS_REFUSED = _counter(
     "festinger_settings_refused_total", "Edits of settings that were refused.", "source"

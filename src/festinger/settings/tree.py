@@ -10,9 +10,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr, model_validator
 
+from festinger.settings.beliefs import EpisodesSettings as EpisodesSettings
 from festinger.settings.beliefs import JudgeSettings as JudgeSettings
 from festinger.settings.beliefs import MemorySettings as MemorySettings
 from festinger.settings.beliefs import WorldSettings as WorldSettings
+from festinger.settings.outcomes import OutcomesSettings as OutcomesSettings
 from festinger.settings.section import (
     CRON_WORDS,
     MODEL_WORDS,
@@ -318,4 +320,6 @@ class Settings(Section):
     world: WorldSettings = WorldSettings()
     memory: MemorySettings = MemorySettings()
     judge: JudgeSettings = JudgeSettings()
+    episodes: EpisodesSettings = EpisodesSettings()
+    outcomes: OutcomesSettings = OutcomesSettings()
     bench: BenchSettings = BenchSettings()

@@ -32,6 +32,33 @@ COMMENT ON COLUMN public.api_key.hash IS 'SHA-256 of the whole key, prefix inclu
 
 COMMENT ON COLUMN public.api_key.last_used_at IS 'written at most once a minute';
 
+CREATE TABLE public.blend (
+    space_id text NOT NULL,
+    agent_id text NOT NULL,
+    shifts double precision[] DEFAULT '{0,0,0,0,0}'::double precision[] NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    CONSTRAINT blend_shifts_check CHECK ((cardinality(shifts) = 5)),
+    CONSTRAINT blend_version_check CHECK ((version >= 1))
+);
+
+COMMENT ON TABLE public.blend IS 'how far outcomes have moved the weights by which the mind of an agent blends';
+
+COMMENT ON COLUMN public.blend.shifts IS 'of meaning, company, chance, feeling and freshness';
+
+CREATE TABLE public.blend_history (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    agent_id text NOT NULL,
+    before double precision[] NOT NULL,
+    after double precision[] NOT NULL,
+    outcomes integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    undone_at timestamp with time zone,
+    CONSTRAINT blend_history_outcomes_check CHECK ((outcomes >= 0))
+);
+
+COMMENT ON TABLE public.blend_history IS 'each time that outcomes moved a blend';
+
 CREATE TABLE public.cache_version (
     space_id text NOT NULL,
     room text NOT NULL,
@@ -39,6 +66,131 @@ CREATE TABLE public.cache_version (
 );
 
 COMMENT ON COLUMN public.cache_version.version IS 'count of writes; rises with each, in the transaction of the write';
+
+CREATE TABLE public.censor (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    seq bigint NOT NULL,
+    agent_id text,
+    reason text DEFAULT ''::text NOT NULL,
+    pattern text,
+    meaning text,
+    domain text,
+    applies_to text[] NOT NULL,
+    action text DEFAULT 'warn'::text NOT NULL,
+    origin text NOT NULL,
+    activation_count integer DEFAULT 0 NOT NULL,
+    false_positive_count integer DEFAULT 0 NOT NULL,
+    escalation_threshold integer DEFAULT 5 NOT NULL,
+    last_triggered timestamp with time zone,
+    active boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    CONSTRAINT censor_action_check CHECK ((action = ANY (ARRAY['warn'::text, 'block'::text]))),
+    CONSTRAINT censor_activation_count_check CHECK ((activation_count >= 0)),
+    CONSTRAINT censor_applies_to_check CHECK (((applies_to <@ ARRAY['input'::text, 'output'::text, 'tool'::text, 'learn'::text]) AND (cardinality(applies_to) > 0))),
+    CONSTRAINT censor_check CHECK (((pattern IS NOT NULL) OR (meaning IS NOT NULL))),
+    CONSTRAINT censor_escalation_threshold_check CHECK ((escalation_threshold >= 1)),
+    CONSTRAINT censor_false_positive_count_check CHECK ((false_positive_count >= 0)),
+    CONSTRAINT censor_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
+    CONSTRAINT censor_version_check CHECK ((version >= 1))
+);
+
+COMMENT ON TABLE public.censor IS 'a rule about what must not be said';
+
+COMMENT ON COLUMN public.censor.seq IS 'rises in the order in which censors were made';
+
+COMMENT ON COLUMN public.censor.agent_id IS 'whom it guards; null: everybody in the space';
+
+COMMENT ON COLUMN public.censor.activation_count IS 'times that it struck';
+
+COMMENT ON COLUMN public.censor.false_positive_count IS 'times that it struck and should not have';
+
+COMMENT ON COLUMN public.censor.escalation_threshold IS 'strikes from which a warning should become a stop';
+
+COMMENT ON COLUMN public.censor.version IS 'rises with each change';
+
+CREATE TABLE public.censor_change (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    censor_id uuid NOT NULL,
+    op text NOT NULL,
+    before jsonb NOT NULL,
+    after jsonb NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    by text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    undone_at timestamp with time zone,
+    undone_by text,
+    CONSTRAINT censor_change_op_check CHECK ((op = ANY (ARRAY['add'::text, 'update'::text, 'escalate'::text, 'demote'::text, 'deactivate'::text, 'activate'::text])))
+);
+
+COMMENT ON TABLE public.censor_change IS 'what was done to censors, with what was there before, so that it can be undone';
+
+ALTER TABLE public.censor ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.censor_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.censor_trigger (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    seq bigint NOT NULL,
+    censor_id uuid NOT NULL,
+    agent_id text NOT NULL,
+    session_id text DEFAULT ''::text NOT NULL,
+    day date NOT NULL,
+    origin text NOT NULL,
+    place text NOT NULL,
+    matched_by text NOT NULL,
+    similarity double precision,
+    excerpt text NOT NULL,
+    was_blocked boolean NOT NULL,
+    false_positive boolean DEFAULT false NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT censor_trigger_excerpt_check CHECK ((length(excerpt) <= 200)),
+    CONSTRAINT censor_trigger_matched_by_check CHECK ((matched_by = ANY (ARRAY['pattern'::text, 'meaning'::text]))),
+    CONSTRAINT censor_trigger_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
+    CONSTRAINT censor_trigger_place_check CHECK ((place = ANY (ARRAY['input'::text, 'output'::text, 'tool'::text, 'learn'::text])))
+);
+
+COMMENT ON TABLE public.censor_trigger IS 'each time that a censor struck';
+
+COMMENT ON COLUMN public.censor_trigger.seq IS 'rises in the order in which censors struck';
+
+COMMENT ON COLUMN public.censor_trigger.similarity IS 'cosine between the text and the meaning';
+
+ALTER TABLE public.censor_trigger ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.censor_trigger_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.censor_vector (
+    space_id text NOT NULL,
+    censor_id uuid NOT NULL,
+    model text NOT NULL,
+    dims integer NOT NULL,
+    text_hash bytea NOT NULL,
+    embedding public.halfvec NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT censor_vector_dims_check CHECK ((dims > 0))
+);
+
+COMMENT ON TABLE public.censor_vector IS 'what censors mean, as vectors; so few that each process holds them in memory';
+
+COMMENT ON COLUMN public.censor_vector.model IS 'who made it; vectors of different models are never compared';
+
+COMMENT ON COLUMN public.censor_vector.dims IS 'numbers in the vector';
+
+COMMENT ON COLUMN public.censor_vector.text_hash IS 'of the meaning that was embedded';
 
 CREATE TABLE public.config (
     space_id text NOT NULL,
@@ -122,6 +274,26 @@ COMMENT ON COLUMN public.cost.latency_ms IS 'milliseconds from asking to the who
 
 COMMENT ON COLUMN public.cost.ok IS 'whether it gave an answer that could be used';
 
+CREATE TABLE public.cue_outcome (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    agent_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    model text,
+    cue_hash bytea NOT NULL,
+    cue_vector public.halfvec,
+    cause text NOT NULL,
+    reward double precision NOT NULL,
+    weight double precision NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT cue_outcome_reward_check CHECK (((reward >= ('-1'::integer)::double precision) AND (reward <= (1)::double precision))),
+    CONSTRAINT cue_outcome_weight_check CHECK ((weight >= (0)::double precision))
+);
+
+COMMENT ON TABLE public.cue_outcome IS 'what became of a memory that was brought to mind for a question';
+
+COMMENT ON COLUMN public.cue_outcome.reward IS 'from -1 for what misled to 1 for what was acted on';
+
 CREATE TABLE public.cue_quarantine (
     space_id text NOT NULL,
     id uuid NOT NULL,
@@ -166,6 +338,124 @@ CREATE TABLE public.cue_waiting (
 );
 
 COMMENT ON TABLE public.cue_waiting IS 'what a message asserted, until it is written into the world; a done row keeps a repeat from counting';
+
+CREATE TABLE public.cycle (
+    space_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    n integer NOT NULL,
+    period_s double precision NOT NULL,
+    amplitude double precision NOT NULL,
+    phase_s double precision DEFAULT 0.0 NOT NULL,
+    declared_amplitude double precision NOT NULL,
+    declared_at timestamp with time zone NOT NULL,
+    CONSTRAINT cycle_n_check CHECK ((n >= 0)),
+    CONSTRAINT cycle_period_s_check CHECK ((period_s > (0)::double precision))
+);
+
+COMMENT ON TABLE public.cycle IS 'what comes round: a memory is stronger at its time';
+
+COMMENT ON COLUMN public.cycle.amplitude IS 'as outcomes have moved it since it was declared';
+
+COMMENT ON COLUMN public.cycle.phase_s IS 'seconds since the epoch at which it is strongest';
+
+CREATE TABLE public.episode (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    seq bigint NOT NULL,
+    agent_id text NOT NULL,
+    session_id text NOT NULL,
+    title text,
+    summary text,
+    outcome text,
+    topics text[] DEFAULT '{}'::text[] NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    closed_by text,
+    summarised_at timestamp with time zone,
+    summarised_by text,
+    skipped text,
+    prompt_hash text,
+    lessons jsonb DEFAULT '[]'::jsonb NOT NULL,
+    facts_at timestamp with time zone,
+    memory_id uuid,
+    continues uuid,
+    turns integer DEFAULT 0 NOT NULL,
+    raw_cut_at timestamp with time zone,
+    evaluation boolean DEFAULT false NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    CONSTRAINT episode_check CHECK (((state = 'open'::text) = (closed_at IS NULL))),
+    CONSTRAINT episode_check1 CHECK (((state <> 'summarised'::text) OR ((title IS NOT NULL) AND (summary IS NOT NULL) AND (summarised_at IS NOT NULL)))),
+    CONSTRAINT episode_closed_by_check CHECK ((closed_by = ANY (ARRAY['caller'::text, 'idle'::text, 'turns'::text, 'hours'::text, 'shutdown'::text]))),
+    CONSTRAINT episode_outcome_check CHECK ((outcome = ANY (ARRAY['resolved'::text, 'partial'::text, 'unresolved'::text, 'informational'::text, 'ongoing'::text]))),
+    CONSTRAINT episode_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text, 'summarised'::text]))),
+    CONSTRAINT episode_turns_check CHECK ((turns >= 0)),
+    CONSTRAINT episode_version_check CHECK ((version >= 1))
+);
+
+COMMENT ON TABLE public.episode IS 'a stretch of a session: what it was about, and what came of it';
+
+COMMENT ON COLUMN public.episode.seq IS 'rises in the order in which episodes were opened';
+
+COMMENT ON COLUMN public.episode.summarised_by IS 'caller, transcript, extract, or the model that wrote the summary';
+
+COMMENT ON COLUMN public.episode.skipped IS 'why nothing was summarised and nothing learnt';
+
+COMMENT ON COLUMN public.episode.lessons IS 'what is to be learnt from it, as it was read, before each is learnt';
+
+COMMENT ON COLUMN public.episode.facts_at IS 'when all of it had been learnt';
+
+COMMENT ON COLUMN public.episode.turns IS 'turns that were said in it, cut ones included';
+
+COMMENT ON COLUMN public.episode.raw_cut_at IS 'when the words of its turns were cut, because they had been kept long enough';
+
+COMMENT ON COLUMN public.episode.evaluation IS 'whether it is a trial that teaches nothing';
+
+COMMENT ON COLUMN public.episode.version IS 'rises with each change of what is said about it';
+
+CREATE TABLE public.episode_link (
+    space_id text NOT NULL,
+    episode_id uuid NOT NULL,
+    target text NOT NULL,
+    target_id uuid NOT NULL,
+    relation text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT episode_link_relation_check CHECK ((relation = ANY (ARRAY['learnt'::text, 'decided'::text, 'superseded'::text]))),
+    CONSTRAINT episode_link_target_check CHECK ((target = ANY (ARRAY['memory'::text, 'change'::text, 'conflict'::text, 'verdict'::text])))
+);
+
+COMMENT ON TABLE public.episode_link IS 'what was learnt, decided and replaced in an episode';
+
+ALTER TABLE public.episode ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.episode_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.episode_turn (
+    space_id text NOT NULL,
+    episode_id uuid NOT NULL,
+    seq integer NOT NULL,
+    turn_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    role text NOT NULL,
+    origin text NOT NULL,
+    content text NOT NULL,
+    surfaced uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    CONSTRAINT episode_turn_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
+    CONSTRAINT episode_turn_role_check CHECK ((role = ANY (ARRAY['system'::text, 'user'::text, 'assistant'::text, 'tool'::text, 'thought'::text]))),
+    CONSTRAINT episode_turn_seq_check CHECK ((seq >= 1))
+);
+
+COMMENT ON TABLE public.episode_turn IS 'what was said, without secrets and without our own notes';
+
+COMMENT ON COLUMN public.episode_turn.seq IS 'place within the episode';
+
+COMMENT ON COLUMN public.episode_turn.surfaced IS 'memories that were brought to mind with it';
 
 CREATE SEQUENCE public.event_seq
     START WITH 1
@@ -275,6 +565,15 @@ COMMENT ON TABLE public.exchange_message IS 'what was said, without secrets and 
 
 COMMENT ON COLUMN public.exchange_message.seq IS 'place within what its exchange brought';
 
+CREATE TABLE public.forgotten_mark (
+    space_id text NOT NULL,
+    mark text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT forgotten_mark_mark_check CHECK ((length(mark) = 64))
+);
+
+COMMENT ON TABLE public.forgotten_mark IS 'keyed hashes of forgotten words; the key is kept outside of the database';
+
 CREATE TABLE public.held_session (
     space_id text NOT NULL,
     session_id text NOT NULL,
@@ -285,6 +584,16 @@ CREATE TABLE public.held_session (
 COMMENT ON TABLE public.held_session IS 'sessions whose texts contradicted much that is well established; what they say is quarantined';
 
 COMMENT ON COLUMN public.held_session.collisions IS 'contradictions within the hour that led to it';
+
+CREATE TABLE public.identifier_part (
+    space_id text NOT NULL,
+    part text NOT NULL,
+    type text NOT NULL,
+    ref uuid NOT NULL,
+    CONSTRAINT identifier_part_type_check CHECK ((type = ANY (ARRAY['memory'::text, 'turn'::text])))
+);
+
+COMMENT ON TABLE public.identifier_part IS 'pieces of numbers, paths and addresses that the index of words keeps whole';
 
 CREATE TABLE public.injection (
     space_id text NOT NULL,
@@ -555,6 +864,25 @@ CREATE TABLE public.memory_change (
 
 COMMENT ON TABLE public.memory_change IS 'what was done to memories, with what was there before, so that it can be undone';
 
+CREATE TABLE public.memory_co_access (
+    space_id text NOT NULL,
+    memory_id_a uuid NOT NULL,
+    memory_id_b uuid NOT NULL,
+    co_access_count integer DEFAULT 0 NOT NULL,
+    temporal_count integer DEFAULT 0 NOT NULL,
+    last_co_accessed timestamp with time zone NOT NULL,
+    last_cause text NOT NULL,
+    CONSTRAINT memory_co_access_check CHECK ((memory_id_a < memory_id_b)),
+    CONSTRAINT memory_co_access_co_access_count_check CHECK ((co_access_count >= 0)),
+    CONSTRAINT memory_co_access_temporal_count_check CHECK ((temporal_count >= 0))
+);
+
+COMMENT ON TABLE public.memory_co_access IS 'memories that came to mind together';
+
+COMMENT ON COLUMN public.memory_co_access.co_access_count IS 'causes in which one recall gave both';
+
+COMMENT ON COLUMN public.memory_co_access.temporal_count IS 'causes in which one recall followed the other';
+
 CREATE TABLE public.memory_link (
     space_id text NOT NULL,
     from_id uuid NOT NULL,
@@ -651,6 +979,80 @@ COMMENT ON COLUMN public.models.api_key IS 'sealed; bound to this table, column,
 
 COMMENT ON COLUMN public.models.base_url IS 'null means the provider''s own address';
 
+CREATE TABLE public.outcome (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    batch_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    turn_id uuid,
+    recall_id uuid,
+    agent_id text NOT NULL,
+    session_id text DEFAULT ''::text NOT NULL,
+    day date NOT NULL,
+    origin text NOT NULL,
+    outcome text NOT NULL,
+    how text NOT NULL,
+    reporter text NOT NULL,
+    q double precision NOT NULL,
+    w double precision NOT NULL,
+    credit double precision NOT NULL,
+    signal double precision,
+    second_signal double precision,
+    evidence_cap integer NOT NULL,
+    passive_span double precision NOT NULL,
+    confidence_before double precision NOT NULL,
+    confidence_after double precision NOT NULL,
+    alpha_before double precision NOT NULL,
+    beta_before double precision NOT NULL,
+    alpha_gain double precision NOT NULL,
+    beta_gain double precision NOT NULL,
+    center_after double precision NOT NULL,
+    cycle_factor double precision NOT NULL,
+    prediction_error double precision,
+    evidence jsonb DEFAULT '{}'::jsonb NOT NULL,
+    counted boolean NOT NULL,
+    uncounted_because text,
+    replaced_by uuid,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT outcome_how_check CHECK ((how = ANY (ARRAY['explicit'::text, 'self'::text, 'inferred'::text, 'expired'::text]))),
+    CONSTRAINT outcome_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
+    CONSTRAINT outcome_outcome_check CHECK ((outcome = ANY (ARRAY['acted'::text, 'used'::text, 'dismissed'::text, 'deferred'::text, 'contradicted'::text])))
+);
+
+COMMENT ON TABLE public.outcome IS 'what was done with a memory, and all that is needed to compute its effect again';
+
+COMMENT ON COLUMN public.outcome.batch_id IS 'the report that it came with';
+
+COMMENT ON COLUMN public.outcome.q IS 'from 0 to 1, how sure whoever told was';
+
+COMMENT ON COLUMN public.outcome.w IS 'what it weighs: 1 if somebody told it on purpose';
+
+COMMENT ON COLUMN public.outcome.credit IS 'its share in the gain of one reply';
+
+COMMENT ON COLUMN public.outcome.second_signal IS 'of a prediction that was far off';
+
+COMMENT ON COLUMN public.outcome.alpha_gain IS 'what spoke for its weight, before that was divided by what was known';
+
+COMMENT ON COLUMN public.outcome.beta_gain IS 'what spoke against its weight';
+
+COMMENT ON COLUMN public.outcome.center_after IS 'center of its weight afterwards';
+
+COMMENT ON COLUMN public.outcome.counted IS 'whether it moved anything';
+
+COMMENT ON COLUMN public.outcome.replaced_by IS 'the outcome of the same turn that stands in its place';
+
+CREATE TABLE public.outcome_batch (
+    space_id text NOT NULL,
+    id uuid CONSTRAINT outcome_batch_id_not_null1 NOT NULL,
+    key text NOT NULL,
+    body_hash bytea NOT NULL,
+    result jsonb NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT outcome_batch_key_check CHECK (((length(key) >= 1) AND (length(key) <= 400)))
+);
+
+COMMENT ON TABLE public.outcome_batch IS 'what a report with an idempotency key did, kept for a day';
+
 CREATE TABLE public.periodic (
     name text NOT NULL,
     line text NOT NULL,
@@ -678,6 +1080,21 @@ CREATE TABLE public.periodic_run (
 
 COMMENT ON TABLE public.periodic_run IS 'one row for each due run; being unique, it makes many workers start it once';
 
+CREATE TABLE public.prediction (
+    space_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    predicted jsonb NOT NULL,
+    actual jsonb,
+    recorded_at timestamp with time zone NOT NULL,
+    resolved boolean DEFAULT false NOT NULL,
+    resolution_mode text,
+    prediction_error double precision,
+    resolved_at timestamp with time zone,
+    CONSTRAINT prediction_resolution_mode_check CHECK ((resolution_mode = ANY (ARRAY['explicit'::text, 'observed'::text])))
+);
+
+COMMENT ON TABLE public.prediction IS 'what a memory was expected to lead to, and how far that was wrong';
+
 CREATE TABLE public.proxy_session (
     space_id text NOT NULL,
     caller text NOT NULL,
@@ -698,6 +1115,51 @@ COMMENT ON COLUMN public.proxy_session.head IS 'hash of the history up to the fi
 COMMENT ON COLUMN public.proxy_session.links IS 'hash of the history up to each message, one after the other';
 
 COMMENT ON COLUMN public.proxy_session.recent IS 'hashes of what the model and its tools said lately';
+
+CREATE TABLE public.recall (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    agent_id text NOT NULL,
+    session_id text DEFAULT ''::text NOT NULL,
+    turn_id uuid,
+    door text DEFAULT ''::text NOT NULL,
+    cue text NOT NULL,
+    cue_hash bytea NOT NULL,
+    filters jsonb DEFAULT '{}'::jsonb NOT NULL,
+    blend text DEFAULT 'steady'::text NOT NULL,
+    seed bigint DEFAULT 0 NOT NULL,
+    settings_hash text NOT NULL,
+    embedder text DEFAULT ''::text NOT NULL,
+    as_of timestamp with time zone,
+    abstained boolean NOT NULL,
+    below integer NOT NULL,
+    degraded text[] DEFAULT '{}'::text[] NOT NULL,
+    took_ms double precision NOT NULL,
+    CONSTRAINT recall_below_check CHECK ((below >= 0)),
+    CONSTRAINT recall_blend_check CHECK ((blend = ANY (ARRAY['steady'::text, 'mind'::text])))
+);
+
+COMMENT ON TABLE public.recall IS 'what was asked of the memory, without secrets, and how it went';
+
+COMMENT ON COLUMN public.recall.below IS 'what was found and not good enough';
+
+CREATE TABLE public.recall_hit (
+    space_id text NOT NULL,
+    recall_id uuid NOT NULL,
+    "position" integer NOT NULL,
+    type text NOT NULL,
+    ref uuid NOT NULL,
+    score double precision NOT NULL,
+    evidence double precision NOT NULL,
+    why jsonb NOT NULL,
+    shown boolean NOT NULL,
+    dropped_because text,
+    CONSTRAINT recall_hit_position_check CHECK (("position" >= 1)),
+    CONSTRAINT recall_hit_type_check CHECK ((type = ANY (ARRAY['memory'::text, 'turn'::text])))
+);
+
+COMMENT ON TABLE public.recall_hit IS 'what a recall gave, and the next ten that it did not';
 
 CREATE TABLE public.refusal (
     space_id text NOT NULL,
@@ -825,6 +1287,23 @@ COMMENT ON COLUMN public.resolution_run.left_over IS 'conflicts beyond the limit
 
 COMMENT ON COLUMN public.resolution_run.cost_usd IS 'what its model calls cost; null if the price of any is unknown';
 
+CREATE TABLE public.rhythm (
+    space_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    decay_rate double precision,
+    base_score double precision DEFAULT 1.0 NOT NULL,
+    last_touched timestamp with time zone,
+    pressure_rate double precision DEFAULT 0.0 NOT NULL,
+    pressure_declared_at timestamp with time zone,
+    pressure_resolved_at timestamp with time zone
+);
+
+COMMENT ON TABLE public.rhythm IS 'how the strength of a memory moves with time; no row: as the settings say, since it was made';
+
+COMMENT ON COLUMN public.rhythm.decay_rate IS 'none: as the settings say';
+
+COMMENT ON COLUMN public.rhythm.last_touched IS 'when it was last acted on; none: never, so its making counts';
+
 CREATE TABLE public.run (
     id uuid NOT NULL,
     door text NOT NULL,
@@ -931,6 +1410,111 @@ CREATE TABLE public.space (
 );
 
 COMMENT ON COLUMN public.space.settings_version IS 'rises with each change of the space''s own settings';
+
+CREATE TABLE public.staged_read (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    partition text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE public.staged_read IS 'reads that count once the memory was used';
+
+CREATE TABLE public.surfacing (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    partition text NOT NULL,
+    agent_id text NOT NULL,
+    session_id text DEFAULT ''::text NOT NULL,
+    turn_id uuid,
+    recall_id uuid,
+    door text DEFAULT ''::text NOT NULL,
+    reason text NOT NULL,
+    "position" integer DEFAULT 0 NOT NULL,
+    times integer DEFAULT 1 NOT NULL,
+    first_surfaced_at timestamp with time zone NOT NULL,
+    surfaced_at timestamp with time zone NOT NULL,
+    outcome text,
+    how text,
+    resolved_at timestamp with time zone,
+    CONSTRAINT surfacing_check CHECK (((outcome IS NULL) = (how IS NULL))),
+    CONSTRAINT surfacing_check1 CHECK (((outcome IS NULL) = (resolved_at IS NULL))),
+    CONSTRAINT surfacing_how_check CHECK ((how = ANY (ARRAY['explicit'::text, 'self'::text, 'inferred'::text, 'expired'::text]))),
+    CONSTRAINT surfacing_outcome_check CHECK ((outcome = ANY (ARRAY['acted'::text, 'used'::text, 'dismissed'::text, 'deferred'::text, 'contradicted'::text]))),
+    CONSTRAINT surfacing_position_check CHECK (("position" >= 0)),
+    CONSTRAINT surfacing_times_check CHECK ((times >= 1))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.surfacing IS 'what was put before a model, and what became of it; no outcome: it waits for one';
+
+COMMENT ON COLUMN public.surfacing.memory_id IS 'the memory; of a forgotten one only zeros are left, so that totals stay';
+
+COMMENT ON COLUMN public.surfacing.door IS 'through which door it was put before the model';
+
+COMMENT ON COLUMN public.surfacing."position" IS 'place among what was put before the model together';
+
+COMMENT ON COLUMN public.surfacing.times IS 'times that it was surfaced while it waited';
+
+CREATE TABLE public.turn_index (
+    space_id text NOT NULL,
+    turn_id uuid NOT NULL,
+    part integer NOT NULL,
+    episode_id uuid NOT NULL,
+    seq integer NOT NULL,
+    agent_id text NOT NULL,
+    session_id text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    role text NOT NULL,
+    origin text NOT NULL,
+    trust real NOT NULL,
+    speaker text,
+    content text NOT NULL,
+    context text DEFAULT ''::text NOT NULL,
+    content_tsv tsvector,
+    len integer DEFAULT 0 NOT NULL,
+    model text,
+    text_hash bytea NOT NULL,
+    embedding public.halfvec,
+    CONSTRAINT turn_index_check CHECK (((model IS NULL) = (embedding IS NULL))),
+    CONSTRAINT turn_index_check1 CHECK (((part = 0) = (content_tsv IS NOT NULL))),
+    CONSTRAINT turn_index_len_check CHECK ((len >= 0)),
+    CONSTRAINT turn_index_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
+    CONSTRAINT turn_index_part_check CHECK ((part >= 0)),
+    CONSTRAINT turn_index_trust_check CHECK (((trust >= (0)::double precision) AND (trust <= (1)::double precision)))
+);
+
+COMMENT ON TABLE public.turn_index IS 'what was said, cut into parts that a model can read; the first part carries all words';
+
+COMMENT ON COLUMN public.turn_index.seq IS 'place of the turn within its episode';
+
+COMMENT ON COLUMN public.turn_index.trust IS 'from 0 to 1, of whoever said it';
+
+COMMENT ON COLUMN public.turn_index.speaker IS 'the name that the turn begins with, in small letters';
+
+COMMENT ON COLUMN public.turn_index.context IS 'the day, and what was said right before and after';
+
+COMMENT ON COLUMN public.turn_index.content_tsv IS 'words of the whole turn with weight A, those of its context with weight D';
+
+COMMENT ON COLUMN public.turn_index.len IS 'words of the whole turn, each as often as it stands there';
+
+COMMENT ON COLUMN public.turn_index.model IS 'who made the vector; vectors of different models are never compared';
+
+COMMENT ON COLUMN public.turn_index.text_hash IS 'of the text that was embedded';
+
+CREATE TABLE public.turn_progress (
+    space_id text NOT NULL,
+    episode_id uuid NOT NULL,
+    turns integer NOT NULL,
+    CONSTRAINT turn_progress_turns_check CHECK ((turns >= 0))
+);
+
+COMMENT ON TABLE public.turn_progress IS 'how far the turns of an episode have been made searchable';
+
+COMMENT ON COLUMN public.turn_progress.turns IS 'place of the last turn that is searchable';
 
 CREATE TABLE public.urd (
     space_id text NOT NULL,
@@ -1047,6 +1631,47 @@ COMMENT ON COLUMN public.urd_outcome.id IS 'the concept of the edge';
 
 COMMENT ON COLUMN public.urd_outcome.moved IS 'by how much it moved the confidence of the edge';
 
+CREATE TABLE public.words_counted (
+    space_id text NOT NULL,
+    source text NOT NULL,
+    ref uuid NOT NULL,
+    len integer NOT NULL,
+    terms tsvector NOT NULL,
+    CONSTRAINT words_counted_source_check CHECK ((source = ANY (ARRAY['memory'::text, 'turn'::text])))
+);
+
+COMMENT ON TABLE public.words_counted IS 'what of a text is in the counts now, so that it can be taken out again';
+
+CREATE TABLE public.words_term (
+    space_id text NOT NULL,
+    source text NOT NULL,
+    term text NOT NULL,
+    df bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT words_term_source_check CHECK ((source = ANY (ARRAY['memory'::text, 'turn'::text])))
+);
+
+COMMENT ON TABLE public.words_term IS 'in how many texts each word stands';
+
+CREATE TABLE public.words_total (
+    space_id text NOT NULL,
+    source text NOT NULL,
+    docs bigint DEFAULT 0 NOT NULL,
+    total_len bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT words_total_source_check CHECK ((source = ANY (ARRAY['memory'::text, 'turn'::text])))
+);
+
+COMMENT ON TABLE public.words_total IS 'how many texts there are to search, and how long they are together';
+
+CREATE TABLE public.words_waiting (
+    space_id text NOT NULL,
+    source text NOT NULL,
+    ref uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT words_waiting_source_check CHECK ((source = ANY (ARRAY['memory'::text, 'turn'::text])))
+);
+
+COMMENT ON TABLE public.words_waiting IS 'texts that came, went or changed since the words were counted';
+
 CREATE TABLE public.world_log (
     space_id text NOT NULL,
     version bigint NOT NULL,
@@ -1098,8 +1723,26 @@ ALTER TABLE ONLY public.alias
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (space_id, id);
 
+ALTER TABLE ONLY public.blend_history
+    ADD CONSTRAINT blend_history_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.blend
+    ADD CONSTRAINT blend_pkey PRIMARY KEY (space_id, agent_id);
+
 ALTER TABLE ONLY public.cache_version
     ADD CONSTRAINT cache_version_pkey PRIMARY KEY (space_id, room);
+
+ALTER TABLE ONLY public.censor_change
+    ADD CONSTRAINT censor_change_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.censor
+    ADD CONSTRAINT censor_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.censor_trigger
+    ADD CONSTRAINT censor_trigger_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.censor_vector
+    ADD CONSTRAINT censor_vector_pkey PRIMARY KEY (space_id, censor_id, model);
 
 ALTER TABLE ONLY public.config
     ADD CONSTRAINT config_pkey PRIMARY KEY (space_id, key);
@@ -1110,6 +1753,12 @@ ALTER TABLE ONLY public.console_session
 ALTER TABLE ONLY public.cost
     ADD CONSTRAINT cost_pkey PRIMARY KEY (space_id, id);
 
+ALTER TABLE ONLY public.cue_outcome
+    ADD CONSTRAINT cue_outcome_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.cue_outcome
+    ADD CONSTRAINT cue_outcome_space_id_memory_id_cue_hash_cause_key UNIQUE (space_id, memory_id, cue_hash, cause);
+
 ALTER TABLE ONLY public.cue_quarantine_cause
     ADD CONSTRAINT cue_quarantine_cause_pkey PRIMARY KEY (space_id, quarantine_id, agent, session_id, day, origin, text_hash);
 
@@ -1118,6 +1767,18 @@ ALTER TABLE ONLY public.cue_quarantine
 
 ALTER TABLE ONLY public.cue_waiting
     ADD CONSTRAINT cue_waiting_pkey PRIMARY KEY (space_id, message_id);
+
+ALTER TABLE ONLY public.cycle
+    ADD CONSTRAINT cycle_pkey PRIMARY KEY (space_id, memory_id, n);
+
+ALTER TABLE ONLY public.episode_link
+    ADD CONSTRAINT episode_link_pkey PRIMARY KEY (space_id, episode_id, target, target_id, relation);
+
+ALTER TABLE ONLY public.episode
+    ADD CONSTRAINT episode_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.episode_turn
+    ADD CONSTRAINT episode_turn_pkey PRIMARY KEY (space_id, episode_id, seq);
 
 ALTER TABLE ONLY public.event_delivery
     ADD CONSTRAINT event_delivery_pkey PRIMARY KEY (space_id, event_id, subscriber);
@@ -1131,8 +1792,14 @@ ALTER TABLE ONLY public.exchange_message
 ALTER TABLE ONLY public.exchange
     ADD CONSTRAINT exchange_pkey PRIMARY KEY (space_id, id);
 
+ALTER TABLE ONLY public.forgotten_mark
+    ADD CONSTRAINT forgotten_mark_pkey PRIMARY KEY (space_id, mark);
+
 ALTER TABLE ONLY public.held_session
     ADD CONSTRAINT held_session_pkey PRIMARY KEY (space_id, session_id);
+
+ALTER TABLE ONLY public.identifier_part
+    ADD CONSTRAINT identifier_part_pkey PRIMARY KEY (space_id, part, type, ref);
 
 ALTER TABLE ONLY public.injection
     ADD CONSTRAINT injection_pkey PRIMARY KEY (space_id, caller, session_id, anchor);
@@ -1152,6 +1819,9 @@ ALTER TABLE ONLY public.master_key
 ALTER TABLE ONLY public.memory_change
     ADD CONSTRAINT memory_change_pkey PRIMARY KEY (space_id, id);
 
+ALTER TABLE ONLY public.memory_co_access
+    ADD CONSTRAINT memory_co_access_pkey PRIMARY KEY (space_id, memory_id_a, memory_id_b);
+
 ALTER TABLE ONLY public.memory_link
     ADD CONSTRAINT memory_link_pkey PRIMARY KEY (space_id, from_id, to_id, relation);
 
@@ -1167,14 +1837,32 @@ ALTER TABLE ONLY public.memory_vector
 ALTER TABLE ONLY public.models
     ADD CONSTRAINT models_pkey PRIMARY KEY (space_id, id);
 
+ALTER TABLE ONLY public.outcome_batch
+    ADD CONSTRAINT outcome_batch_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.outcome_batch
+    ADD CONSTRAINT outcome_batch_space_id_key_key UNIQUE (space_id, key);
+
+ALTER TABLE ONLY public.outcome
+    ADD CONSTRAINT outcome_pkey PRIMARY KEY (space_id, id);
+
 ALTER TABLE ONLY public.periodic
     ADD CONSTRAINT periodic_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY public.periodic_run
     ADD CONSTRAINT periodic_run_pkey PRIMARY KEY (name, due_at);
 
+ALTER TABLE ONLY public.prediction
+    ADD CONSTRAINT prediction_pkey PRIMARY KEY (space_id, memory_id);
+
 ALTER TABLE ONLY public.proxy_session
     ADD CONSTRAINT proxy_session_pkey PRIMARY KEY (space_id, caller, session_id);
+
+ALTER TABLE ONLY public.recall_hit
+    ADD CONSTRAINT recall_hit_pkey PRIMARY KEY (space_id, recall_id, "position");
+
+ALTER TABLE ONLY public.recall
+    ADD CONSTRAINT recall_pkey PRIMARY KEY (space_id, id);
 
 ALTER TABLE ONLY public.refusal
     ADD CONSTRAINT refusal_pkey PRIMARY KEY (space_id, id);
@@ -1187,6 +1875,9 @@ ALTER TABLE ONLY public.resolution_queue
 
 ALTER TABLE ONLY public.resolution_run
     ADD CONSTRAINT resolution_run_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.rhythm
+    ADD CONSTRAINT rhythm_pkey PRIMARY KEY (space_id, memory_id);
 
 ALTER TABLE ONLY public.run
     ADD CONSTRAINT run_pkey PRIMARY KEY (id);
@@ -1209,6 +1900,18 @@ ALTER TABLE ONLY public.space
 ALTER TABLE ONLY public.space
     ADD CONSTRAINT space_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.staged_read
+    ADD CONSTRAINT staged_read_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.surfacing
+    ADD CONSTRAINT surfacing_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.turn_index
+    ADD CONSTRAINT turn_index_pkey PRIMARY KEY (space_id, turn_id, part);
+
+ALTER TABLE ONLY public.turn_progress
+    ADD CONSTRAINT turn_progress_pkey PRIMARY KEY (space_id, episode_id);
+
 ALTER TABLE ONLY public.urd_cause
     ADD CONSTRAINT urd_cause_pkey PRIMARY KEY (space_id, id, parent_id, dim_id, agent, session_id, day, origin);
 
@@ -1220,6 +1923,18 @@ ALTER TABLE ONLY public.urd_outcome
 
 ALTER TABLE ONLY public.urd
     ADD CONSTRAINT urd_pkey PRIMARY KEY (space_id, id, parent_id, dim_id);
+
+ALTER TABLE ONLY public.words_counted
+    ADD CONSTRAINT words_counted_pkey PRIMARY KEY (space_id, source, ref);
+
+ALTER TABLE ONLY public.words_term
+    ADD CONSTRAINT words_term_pkey PRIMARY KEY (space_id, source, term);
+
+ALTER TABLE ONLY public.words_total
+    ADD CONSTRAINT words_total_pkey PRIMARY KEY (space_id, source);
+
+ALTER TABLE ONLY public.words_waiting
+    ADD CONSTRAINT words_waiting_pkey PRIMARY KEY (space_id, source, ref);
 
 ALTER TABLE ONLY public.world_log
     ADD CONSTRAINT world_log_pkey PRIMARY KEY (space_id, version, n);
@@ -1234,6 +1949,14 @@ CREATE INDEX api_key_hash ON public.api_key USING btree (hash);
 
 CREATE UNIQUE INDEX api_key_name ON public.api_key USING btree (space_id, name) WHERE (revoked_at IS NULL);
 
+CREATE INDEX blend_history_agent ON public.blend_history USING btree (space_id, agent_id, at);
+
+CREATE INDEX censor_change_censor ON public.censor_change USING btree (space_id, censor_id, at);
+
+CREATE INDEX censor_order ON public.censor USING btree (space_id, seq);
+
+CREATE INDEX censor_trigger_censor ON public.censor_trigger USING btree (space_id, censor_id, seq);
+
 CREATE INDEX console_session_hash ON public.console_session USING btree (hash) WHERE (hash IS NOT NULL);
 
 CREATE INDEX console_session_key ON public.console_session USING btree (space_id, key_id);
@@ -1244,11 +1967,31 @@ CREATE INDEX cost_at ON public.cost USING btree (at, purpose);
 
 CREATE INDEX cost_session ON public.cost USING btree (space_id, session_id) WHERE (session_id IS NOT NULL);
 
+CREATE INDEX cue_outcome_memory ON public.cue_outcome USING btree (space_id, memory_id, at);
+
 CREATE INDEX cue_quarantine_cause_session ON public.cue_quarantine_cause USING btree (space_id, session_id);
 
 CREATE UNIQUE INDEX cue_quarantine_triple ON public.cue_quarantine USING btree (space_id, concept, parent, dim, is_isa);
 
 CREATE INDEX cue_waiting_done ON public.cue_waiting USING btree (space_id, done_at) WHERE (done_at IS NOT NULL);
+
+CREATE INDEX episode_continued ON public.episode USING btree (space_id, continues) WHERE (continues IS NOT NULL);
+
+CREATE INDEX episode_idle ON public.episode USING btree (space_id, last_at) WHERE (state = 'open'::text);
+
+CREATE INDEX episode_link_target ON public.episode_link USING btree (space_id, target_id);
+
+CREATE UNIQUE INDEX episode_open ON public.episode USING btree (space_id, agent_id, session_id) WHERE (state = 'open'::text);
+
+CREATE INDEX episode_order ON public.episode USING btree (space_id, seq);
+
+CREATE INDEX episode_session ON public.episode USING btree (space_id, session_id, opened_at);
+
+CREATE INDEX episode_turn_at ON public.episode_turn USING btree (space_id, at);
+
+CREATE UNIQUE INDEX episode_turn_once ON public.episode_turn USING btree (space_id, turn_id);
+
+CREATE INDEX episode_unfinished ON public.episode USING btree (space_id, closed_at) WHERE ((state <> 'open'::text) AND (facts_at IS NULL));
 
 CREATE INDEX event_age ON public.event USING btree (at);
 
@@ -1263,6 +2006,8 @@ CREATE INDEX event_trace ON public.event USING btree (space_id, trace_id, seq) W
 CREATE INDEX exchange_message_exchange ON public.exchange_message USING btree (space_id, exchange_id, seq);
 
 CREATE INDEX exchange_session ON public.exchange USING btree (space_id, session_id, at);
+
+CREATE INDEX identifier_part_ref ON public.identifier_part USING btree (space_id, type, ref);
 
 CREATE INDEX job_record_dead ON public.job_record USING btree (dead_at) WHERE ((dead_at IS NOT NULL) AND (dropped_at IS NULL));
 
@@ -1283,6 +2028,8 @@ CREATE INDEX learn_key_at ON public.learn_key USING btree (space_id, at);
 CREATE INDEX memory_change_memories ON public.memory_change USING gin (memory_ids);
 
 CREATE INDEX memory_change_op ON public.memory_change USING btree (space_id, op, at);
+
+CREATE INDEX memory_co_access_back ON public.memory_co_access USING btree (space_id, memory_id_b);
 
 CREATE INDEX memory_created ON public.memory USING btree (space_id, created_at);
 
@@ -1318,11 +2065,27 @@ CREATE INDEX memory_waiting ON public.memory USING btree (space_id, status) WHER
 
 CREATE INDEX memory_words ON public.memory USING gin (content_tsv);
 
+CREATE INDEX outcome_at ON public.outcome USING btree (space_id, at, id);
+
+CREATE INDEX outcome_batch_at ON public.outcome_batch USING btree (space_id, at);
+
+CREATE INDEX outcome_memory ON public.outcome USING btree (space_id, memory_id, at, id);
+
+CREATE INDEX outcome_session ON public.outcome USING btree (space_id, session_id);
+
 CREATE INDEX proxy_session_age ON public.proxy_session USING btree (at);
 
 CREATE INDEX proxy_session_head ON public.proxy_session USING btree (space_id, caller, head, at);
 
+CREATE INDEX recall_at ON public.recall USING btree (space_id, at);
+
+CREATE INDEX recall_hit_ref ON public.recall_hit USING btree (space_id, ref);
+
+CREATE INDEX recall_session ON public.recall USING btree (space_id, session_id, at);
+
 CREATE INDEX refusal_at ON public.refusal USING btree (space_id, at);
+
+CREATE INDEX refusal_session ON public.refusal USING btree (space_id, session_id, at);
 
 CREATE INDEX request_log_age ON public.request_log USING btree (at);
 
@@ -1343,6 +2106,30 @@ CREATE INDEX soas_sentence_session ON public.soas_sentence USING btree (space_id
 CREATE INDEX soas_unconfirmed ON public.soas USING btree (space_id, last_seen) WHERE (novelty = (0)::double precision);
 
 CREATE INDEX soas_wanted ON public.soas USING btree (space_id, wanted_at) WHERE (wanted_at IS NOT NULL);
+
+CREATE INDEX staged_read_expiry ON public.staged_read USING btree (space_id, expires_at);
+
+CREATE INDEX staged_read_memory ON public.staged_read USING btree (space_id, memory_id, partition);
+
+CREATE INDEX surfacing_memory ON public.surfacing USING btree (space_id, memory_id, surfaced_at);
+
+CREATE UNIQUE INDEX surfacing_pending ON public.surfacing USING btree (space_id, partition, memory_id) WHERE (outcome IS NULL);
+
+CREATE INDEX surfacing_recall ON public.surfacing USING btree (space_id, recall_id) WHERE (recall_id IS NOT NULL);
+
+CREATE INDEX surfacing_resolved ON public.surfacing USING btree (space_id, resolved_at) WHERE (outcome IS NOT NULL);
+
+CREATE INDEX surfacing_session ON public.surfacing USING btree (space_id, session_id, surfaced_at);
+
+CREATE INDEX surfacing_waiting ON public.surfacing USING btree (space_id, surfaced_at) WHERE (outcome IS NULL);
+
+CREATE INDEX turn_index_at ON public.turn_index USING btree (space_id, agent_id, at) WHERE (part = 0);
+
+CREATE INDEX turn_index_episode ON public.turn_index USING btree (space_id, episode_id, seq);
+
+CREATE INDEX turn_index_model ON public.turn_index USING btree (space_id, model);
+
+CREATE INDEX turn_index_words ON public.turn_index USING gin (content_tsv) WHERE (part = 0);
 
 CREATE INDEX urd_cause_message ON public.urd_cause USING btree (space_id, message_id) WHERE (message_id IS NOT NULL);
 
@@ -1365,11 +2152,32 @@ CREATE INDEX world_log_at ON public.world_log USING btree (space_id, at);
 ALTER TABLE ONLY public.alias
     ADD CONSTRAINT alias_space_id_concept_id_fkey FOREIGN KEY (space_id, concept_id) REFERENCES public.soas(space_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.blend_history
+    ADD CONSTRAINT blend_history_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.blend
+    ADD CONSTRAINT blend_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.censor_change
+    ADD CONSTRAINT censor_change_space_id_censor_id_fkey FOREIGN KEY (space_id, censor_id) REFERENCES public.censor(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.censor
+    ADD CONSTRAINT censor_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.censor_trigger
+    ADD CONSTRAINT censor_trigger_space_id_censor_id_fkey FOREIGN KEY (space_id, censor_id) REFERENCES public.censor(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.censor_vector
+    ADD CONSTRAINT censor_vector_space_id_censor_id_fkey FOREIGN KEY (space_id, censor_id) REFERENCES public.censor(space_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.console_session
     ADD CONSTRAINT console_session_space_id_key_id_fkey FOREIGN KEY (space_id, key_id) REFERENCES public.api_key(space_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.cost
     ADD CONSTRAINT cost_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.cue_outcome
+    ADD CONSTRAINT cue_outcome_space_id_memory_id_fkey FOREIGN KEY (space_id, memory_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.cue_quarantine_cause
     ADD CONSTRAINT cue_quarantine_cause_space_id_quarantine_id_fkey FOREIGN KEY (space_id, quarantine_id) REFERENCES public.cue_quarantine(space_id, id) ON DELETE CASCADE;
@@ -1380,6 +2188,21 @@ ALTER TABLE ONLY public.cue_quarantine
 ALTER TABLE ONLY public.cue_waiting
     ADD CONSTRAINT cue_waiting_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.cycle
+    ADD CONSTRAINT cycle_space_id_memory_id_fkey FOREIGN KEY (space_id, memory_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.episode_link
+    ADD CONSTRAINT episode_link_space_id_episode_id_fkey FOREIGN KEY (space_id, episode_id) REFERENCES public.episode(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.episode
+    ADD CONSTRAINT episode_space_id_continues_fkey FOREIGN KEY (space_id, continues) REFERENCES public.episode(space_id, id);
+
+ALTER TABLE ONLY public.episode
+    ADD CONSTRAINT episode_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.episode_turn
+    ADD CONSTRAINT episode_turn_space_id_episode_id_fkey FOREIGN KEY (space_id, episode_id) REFERENCES public.episode(space_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.event_delivery
     ADD CONSTRAINT event_delivery_space_id_event_id_fkey FOREIGN KEY (space_id, event_id) REFERENCES public.event(space_id, id) ON DELETE CASCADE;
 
@@ -1389,8 +2212,14 @@ ALTER TABLE ONLY public.exchange_message
 ALTER TABLE ONLY public.exchange
     ADD CONSTRAINT exchange_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.forgotten_mark
+    ADD CONSTRAINT forgotten_mark_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.held_session
     ADD CONSTRAINT held_session_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.identifier_part
+    ADD CONSTRAINT identifier_part_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.injection
     ADD CONSTRAINT injection_space_id_caller_session_id_fkey FOREIGN KEY (space_id, caller, session_id) REFERENCES public.proxy_session(space_id, caller, session_id) ON DELETE CASCADE;
@@ -1403,6 +2232,12 @@ ALTER TABLE ONLY public.learn_key
 
 ALTER TABLE ONLY public.memory_change
     ADD CONSTRAINT memory_change_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.memory_co_access
+    ADD CONSTRAINT memory_co_access_space_id_memory_id_a_fkey FOREIGN KEY (space_id, memory_id_a) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.memory_co_access
+    ADD CONSTRAINT memory_co_access_space_id_memory_id_b_fkey FOREIGN KEY (space_id, memory_id_b) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.memory_link
     ADD CONSTRAINT memory_link_space_id_from_id_fkey FOREIGN KEY (space_id, from_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
@@ -1422,8 +2257,23 @@ ALTER TABLE ONLY public.memory_vector
 ALTER TABLE ONLY public.models
     ADD CONSTRAINT models_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.outcome_batch
+    ADD CONSTRAINT outcome_batch_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.outcome
+    ADD CONSTRAINT outcome_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.prediction
+    ADD CONSTRAINT prediction_space_id_memory_id_fkey FOREIGN KEY (space_id, memory_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.proxy_session
     ADD CONSTRAINT proxy_session_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.recall_hit
+    ADD CONSTRAINT recall_hit_space_id_recall_id_fkey FOREIGN KEY (space_id, recall_id) REFERENCES public.recall(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.recall
+    ADD CONSTRAINT recall_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.refusal
     ADD CONSTRAINT refusal_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
@@ -1437,6 +2287,9 @@ ALTER TABLE ONLY public.resolution_queue
 ALTER TABLE ONLY public.resolution_run
     ADD CONSTRAINT resolution_run_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.rhythm
+    ADD CONSTRAINT rhythm_space_id_memory_id_fkey FOREIGN KEY (space_id, memory_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.session_collision
     ADD CONSTRAINT session_collision_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
@@ -1445,6 +2298,18 @@ ALTER TABLE ONLY public.soas_sentence
 
 ALTER TABLE ONLY public.soas
     ADD CONSTRAINT soas_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.staged_read
+    ADD CONSTRAINT staged_read_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.surfacing
+    ADD CONSTRAINT surfacing_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.turn_index
+    ADD CONSTRAINT turn_index_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.turn_progress
+    ADD CONSTRAINT turn_progress_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.urd_cause
     ADD CONSTRAINT urd_cause_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
@@ -1466,6 +2331,18 @@ ALTER TABLE ONLY public.urd
 
 ALTER TABLE ONLY public.urd
     ADD CONSTRAINT urd_space_id_parent_id_fkey FOREIGN KEY (space_id, parent_id) REFERENCES public.soas(space_id, id);
+
+ALTER TABLE ONLY public.words_counted
+    ADD CONSTRAINT words_counted_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.words_term
+    ADD CONSTRAINT words_term_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.words_total
+    ADD CONSTRAINT words_total_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.words_waiting
+    ADD CONSTRAINT words_waiting_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.world_log
     ADD CONSTRAINT world_log_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;

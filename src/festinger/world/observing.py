@@ -34,24 +34,33 @@ async def observe(
     if outcome not in MOVING:
         return None
     async with writing(desk, space, by="outcome", cause=cause) as change:
-        row = await change.transaction.maybe(
-            Q["find_edge"],
-            space=space,
-            concept=note.concept,
-            parent=note.parent,
-            dimension=note.dimension,
-        )
-        if row is None:
-            return None
-        edge = UrdEdge(**row)
-        share = weight if is_explicit else min(weight, INFERRED_WEIGHT)
-        confidence = await _confidence(change, edge, outcome, share=share, is_explicit=is_explicit)
-        moved = confidence - edge.confidence
-        if not await _is_new(change, edge, outcome, because=cause, moved=moved, is_explicit=is_explicit):
-            return None
-        is_confirmed = is_explicit and outcome is Outcome.ACTED
-        confirmed = change.now if is_confirmed else edge.last_confirmed
-        return await change.revalue(edge._replace(confidence=confidence, last_confirmed=confirmed))
+        return await observe_in(change, note, outcome, cause=cause, weight=weight, is_explicit=is_explicit)
+
+
+async def observe_in(
+    change: Writing, note: Note, outcome: Outcome, *, cause: Cause, weight: float, is_explicit: bool
+) -> UrdEdge | None:
+    """The same within a change of the caller's."""
+    if outcome not in MOVING:
+        return None
+    row = await change.transaction.maybe(
+        Q["find_edge"],
+        space=change.space,
+        concept=note.concept,
+        parent=note.parent,
+        dimension=note.dimension,
+    )
+    if row is None:
+        return None
+    edge = UrdEdge(**row)
+    share = weight if is_explicit else min(weight, INFERRED_WEIGHT)
+    confidence = await _confidence(change, edge, outcome, share=share, is_explicit=is_explicit)
+    moved = confidence - edge.confidence
+    if not await _is_new(change, edge, outcome, because=cause, moved=moved, is_explicit=is_explicit):
+        return None
+    is_confirmed = is_explicit and outcome is Outcome.ACTED
+    confirmed = change.now if is_confirmed else edge.last_confirmed
+    return await change.revalue(edge._replace(confidence=confidence, last_confirmed=confirmed))
 
 
 async def _confidence(
