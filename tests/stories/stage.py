@@ -27,7 +27,6 @@ from festinger.world.world import World
 
 PATIENCE_S = 120
 """A story that waits this long for something has failed; on a busy machine everything takes its time."""
-A_MOMENT_S = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +87,7 @@ class Stage:
         async with asyncio.timeout(PATIENCE_S):
             while not await claim():
                 await crew.drain()
-                await asyncio.sleep(A_MOMENT_S)
+                await asyncio.sleep(0.01)
 
     async def until_known(self, *names: str) -> None:
         """Wait until each of these has a parent."""
@@ -161,6 +160,6 @@ async def _open(porch: Porch) -> House:
     house = await porch.house()
     async with asyncio.timeout(PATIENCE_S):
         while house.keeper.app is None:  # noqa: ASYNC110 - the keeper tells nobody, it is asked
-            await asyncio.sleep(A_MOMENT_S)
+            await asyncio.sleep(0.01)
     await house.keeper.app.world.need(MAIN_SPACE)
     return house
