@@ -70,7 +70,7 @@ async def settled(transaction: Transaction) -> int:
 
 
 async def history(
-    store: Store,
+    store: Store | Transaction,
     *,
     space: SpaceId,
     trace: str | None = None,

@@ -13,11 +13,12 @@ from festinger.clock import Clock, Stopwatch
 from festinger.embedding.embedder import Embedder
 from festinger.events.outbox import Outbox
 from festinger.ids import MemoryId, NewId, Origin, SpaceId
+from festinger.llm.port import Model
 from festinger.memory.decision import Limits, OnContradiction
 from festinger.memory.given import Said
 from festinger.memory.memory import Place
 from festinger.memory.panel import Panel
-from festinger.settings.tree import MemorySettings
+from festinger.settings.tree import EpisodesSettings, MemorySettings
 from festinger.store.pool import Store, Transaction
 from festinger.world.desk import Desk as WorldDesk
 
@@ -34,6 +35,9 @@ Ask = Callable[..., Awaitable[object]]
 OutcomesOf = Callable[[SpaceId, MemoryId], Awaitable[tuple[Any, ...]]]
 
 Step = Callable[[str], None]
+
+Writer = Callable[[SpaceId], Awaitable[Model | None]]
+"""The model that writes for a space, if there is one."""
 
 
 async def nothing_surfaced(_place: Place, _turns: int) -> Collection[MemoryId]:
@@ -52,6 +56,11 @@ async def no_outcomes(_space: SpaceId, _memory: MemoryId) -> tuple[Any, ...]:
     return ()
 
 
+async def no_writer(_space: SpaceId) -> Model | None:
+    """For a house without a model that writes."""
+    return None
+
+
 def as_written(text: str) -> str:
     return text
 
@@ -61,6 +70,7 @@ def pass_by(_step: str) -> None:
 
 
 DEFAULTS = MemorySettings()
+EPISODES = EpisodesSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +79,7 @@ class Terms:
 
     memory: MemorySettings = DEFAULTS
     accept: float = 0.8
+    episodes: EpisodesSettings = EPISODES
 
     @property
     def limits(self) -> Limits:
@@ -102,6 +113,7 @@ class Desk:
     without_blocks: Callable[[str], str] = as_written
     """Takes out of a text what we ourselves put there."""
     step: Step = pass_by
+    writer: Writer = no_writer
     sizes: dict[tuple[SpaceId, str], tuple[int, float]] = field(default_factory=dict)
     """How many vectors a space had of a model when somebody last looked, and when that was."""
 

@@ -12,8 +12,8 @@ from festinger.errors import NotFound
 from festinger.ids import DEFAULT_AGENT, AgentId
 from festinger.memory.decision import Action
 from festinger.memory.desk import Desk
-from festinger.memory.gist import content_words
 from festinger.memory.given import Cleaned, Given, Said, checked, cleaned, marked
+from festinger.memory.hygiene import unworthy
 from festinger.memory.learned import Learned, sentence
 from festinger.memory.links import derivation
 from festinger.memory.memory import Place
@@ -30,11 +30,8 @@ Q = queries_of("festinger.memory")
 
 ONLY_SECRETS = "secret"
 EMPTY = "empty"
-TOO_SHORT = "too_short"
 FORGOTTEN = "forgotten"
 
-SHORTEST = 10
-FEWEST_WORDS = 2
 LONGEST_REFUSED = 2_000
 
 _MARK = MARK.decode()
@@ -77,8 +74,8 @@ def unfit(given: Given, clean: Cleaned) -> Refusal | None:
         return Refusal(reason=ONLY_SECRETS, detail=", ".join(clean.redactions))
     if not left.strip():
         return Refusal(reason=EMPTY, detail="nothing is left without our own notes")
-    if not given.asked and (len(clean.text) < SHORTEST or len(content_words(clean.text)) < FEWEST_WORDS):
-        return Refusal(reason=TOO_SHORT)
+    if not given.asked and (found := unworthy(clean.text)) is not None:
+        return Refusal(reason=found.value)
     return None
 
 

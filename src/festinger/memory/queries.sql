@@ -437,7 +437,7 @@ order by line.depth;
 -- Memories as people list them, newest first.
 select m.* from memory m
 where m.space_id = %(space)s
-  and (m.agent_id is null or m.agent_id = %(agent)s)
+  and (%(agent)s::text is null or m.agent_id is null or m.agent_id = %(agent)s)
   and (%(statuses)s::text[] is null or m.status = any(%(statuses)s))
   and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
   and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
@@ -781,7 +781,7 @@ select m.id from memory m
 where m.space_id = %(space)s
   and (%(memories)s::uuid[] is null or m.id = any(%(memories)s))
   and (%(subject)s::text is null or m.subject_key = %(subject)s)
-  and (%(query)s::text is null or m.content_tsv @@ plainto_tsquery('english', %(query)s))
+  and (%(words)s::text is null or m.content_tsv @@ plainto_tsquery('english', %(words)s))
 order by m.id;
 
 -- name: said_there

@@ -133,6 +133,14 @@ class MemorySettings(Section):
         ge=0,
         le=10_000,
     )
+    censor_escalation: Literal["propose", "auto"] = key(
+        "propose",
+        "Whether a censor that strikes often is proposed for blocking or blocks by itself.",
+        per_space=True,
+    )
+    censor_threshold: int = key(
+        5, "Strikes from which a warning should become a stop.", per_space=True, ge=1, le=10_000
+    )
 
     @property
     def trusts(self) -> dict[str, float]:
@@ -152,4 +160,25 @@ class JudgeSettings(Section):
     )
     max_tries: int = key(
         5, "Tries by one judge before a pair becomes a question to a person.", per_space=True, ge=1, le=5
+    )
+
+
+class EpisodesSettings(Section):
+    idle_minutes: int = key(30, "Silence after which an episode is closed.", per_space=True, ge=1, le=10_080)
+    max_turns: int = key(
+        200, "Turns after which an episode is closed and goes on as the next.", per_space=True, ge=2, le=10_000
+    )
+    max_hours: int = key(
+        24, "Hours after which an episode is closed and goes on as the next.", per_space=True, ge=1, le=8760
+    )
+    model_wait_s: int = key(
+        20,
+        "Seconds that a model may take to sum an episode up before its own words do.",
+        per_space=True,
+        ge=1,
+        le=25,
+    )
+    max_facts: int = key(5, "Facts that are learnt from one episode.", per_space=True, ge=0, le=5)
+    keep_raw_days: int = key(
+        0, "Days that the words of an episode are kept; 0 for ever.", per_space=True, ge=0, le=36_500
     )

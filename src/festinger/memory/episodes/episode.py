@@ -1,0 +1,179 @@
+"""What is an episode?
+
+Values only: a stretch of a session with what was said in it and what came of it. How one is kept, summed up and
+learnt from is left to the neighbours.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
+from festinger.memory.memory import Place
+
+
+class State(StrEnum):
+    OPEN = "open"
+    CLOSED = "closed"
+    SUMMARISED = "summarised"
+
+
+class ClosedBy(StrEnum):
+    CALLER = "caller"
+    IDLE = "idle"
+    TURNS = "turns"
+    HOURS = "hours"
+    SHUTDOWN = "shutdown"
+
+
+class Role(StrEnum):
+    """Whose turn it is. Who said it is told by the origin, which a door finds out."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    THOUGHT = "thought"
+
+
+ORIGINS = {
+    Role.SYSTEM: Origin.SYSTEM,
+    Role.USER: Origin.PERSON,
+    Role.ASSISTANT: Origin.MODEL,
+    Role.TOOL: Origin.TOOL,
+    Role.THOUGHT: Origin.MODEL,
+}
+"""Who speaks in a role, unless the door knows better."""
+
+BY_CALLER = "caller"
+BY_TRANSCRIPT = "transcript"
+BY_EXTRACT = "extract"
+"""Who wrote a summary, beside the models, which are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """Something that an episode teaches, before it is learnt."""
+
+    content: str
+    turns: tuple[int, ...]
+    subject: str | None = None
+    is_decision: bool = False
+    confidence: float = 1.0
+    kind: str = "fact"
+    by_model: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        shown = {each.name: getattr(self, each.name) for each in fields(self)}
+        return shown | {"turns": list(self.turns)}
+
+
+def lesson_of(kept: Mapping[str, Any]) -> Lesson:
+    return Lesson(**{**kept, "turns": tuple(kept["turns"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Something that was said."""
+
+    seq: int
+    turn_id: UUID
+    at: datetime
+    role: Role
+    origin: Origin
+    content: str
+    surfaced: tuple[MemoryId, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "seq": self.seq,
+            "id": str(self.turn_id),
+            "at": iso(self.at),
+            "role": self.role.value,
+            "origin": self.origin.value,
+            "content": self.content,
+            "surfaced": [str(each) for each in self.surfaced],
+        }
+
+
+def turn_of(row: Mapping[str, Any]) -> Turn:
+    return Turn(
+        seq=row["seq"],
+        turn_id=row["turn_id"],
+        at=row["at"],
+        role=Role(row["role"]),
+        origin=Origin(row["origin"]),
+        content=row["content"],
+        surfaced=tuple(row["surfaced"]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    space_id: SpaceId
+    id: UUID
+    seq: int
+    agent_id: AgentId
+    session_id: SessionId
+    title: str | None
+    summary: str | None
+    outcome: str | None
+    topics: tuple[str, ...]
+    state: State
+    opened_at: datetime
+    last_at: datetime
+    closed_at: datetime | None
+    closed_by: ClosedBy | None
+    summarised_at: datetime | None
+    summarised_by: str | None
+    skipped: str | None
+    prompt_hash: str | None
+    lessons: tuple[Lesson, ...] = field(hash=False)
+    facts_at: datetime | None
+    memory_id: MemoryId | None
+    continues: UUID | None
+    turns: int
+    raw_cut_at: datetime | None
+    evaluation: bool
+    version: int
+
+    @property
+    def place(self) -> Place:
+        """Who spoke, where."""
+        return Place(space=self.space_id, agent=self.agent_id, session=self.session_id)
+
+    @property
+    def source(self) -> str:
+        """How what was learnt from it names it."""
+        return f"episode:{self.id}"
+
+    def as_json(self) -> dict[str, Any]:
+        """As every door shows it; lessons are shown as the memories that came of them."""
+        hidden = ("seq", "lessons", "prompt_hash")
+        return {
+            each.name: _shown(getattr(self, each.name)) for each in fields(self) if each.name not in hidden
+        }
+
+
+_NAMES = tuple(each.name for each in fields(Episode))
+
+
+def episode_of(row: Mapping[str, Any]) -> Episode:
+    values = {name: row[name] for name in _NAMES}
+    values["state"] = State(row["state"])
+    values["closed_by"] = ClosedBy(row["closed_by"]) if row["closed_by"] else None
+    values["topics"] = tuple(row["topics"])
+    values["lessons"] = tuple(map(lesson_of, row["lessons"]))
+    return Episode(**values)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, UUID):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value

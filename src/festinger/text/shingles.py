@@ -1,0 +1,48 @@
+"""How much of a text stands, word for word, in another?
+
+Compared by shingles, runs of five words: single words are shared by all texts, five in a row only by copies. Pure;
+what to do about a copy is left to others.
+"""
+
+import re
+from collections.abc import Iterable
+
+from festinger.text.fold import fold
+
+WORDS = 5
+MOSTLY = 0.8
+"""Share of its shingles from which a text is taken for a copy."""
+
+_WORD = re.compile(r"[^\W_]+(?:['.@/_-][^\W_]+)*")
+_PIECE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*[.!?]*[ \t]*\n*")
+"""A sentence, or a line, with what ends it."""
+
+
+def shingles(text: str) -> frozenset[tuple[str, ...]]:
+    """Every run of five words; of a shorter text the whole."""
+    words = _WORD.findall(fold(text))
+    if not words:
+        return frozenset()
+    return frozenset(tuple(words[at : at + WORDS]) for at in range(max(1, len(words) - WORDS + 1)))
+
+
+def all_shingles(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    return frozenset().union(*(shingles(text) for text in texts))
+
+
+def share_within(text: str, known: frozenset[tuple[str, ...]]) -> float:
+    """The share of a text's shingles that are known; 0 for a text without words."""
+    own = shingles(text)
+    return len(own & known) / len(own) if own else 0.0
+
+
+def without_copies(text: str, known: frozenset[tuple[str, ...]]) -> str:
+    """The text without the sentences and lines of five words or more that were copied."""
+    if not known:
+        return text
+    kept = [piece for piece in _PIECE.findall(text) if piece and not _is_copy(piece, known)]
+    return "".join(kept).strip()
+
+
+def _is_copy(piece: str, known: frozenset[tuple[str, ...]]) -> bool:
+    return len(_WORD.findall(fold(piece))) >= WORDS and share_within(piece, known) >= MOSTLY
