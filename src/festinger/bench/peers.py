@@ -26,6 +26,9 @@ PEERS = {
 }
 """Everybody, with the lock file of the environment."""
 
+LLAMA_SERVER = ROOT / "benchmarks" / "peers" / LLAMA / "serve.py"
+"""What runs in the environment of the model; it knows nothing of this package."""
+
 INSTALL_S = 900.0
 ANSWERS_S = 120.0
 

@@ -81,7 +81,7 @@ def _llama(python: Path, bench: Bench) -> Program:
     port = free_port()
     return Program(
         name=peers.LLAMA,
-        command=[str(python), str(Path(__file__).with_name("llama.py")), str(port)],
+        command=[str(python), str(peers.LLAMA_SERVER), str(port)],
         port=port,
         ready="/health",
         folder=bench.folder,

@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,7 @@ from festinger.bench.report import (
 from festinger.bench.result import Status
 from festinger.bench.run import Run, remove_leftovers, run_suites, throw_away_folder
 from festinger.bench.scorecard import write_report
-from festinger.bench.suite import PRODUCT, Bench
+from festinger.bench.suite import PRODUCT, Bench, Suite
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.clock import system_stopwatch
@@ -48,58 +49,68 @@ def default_peers_home() -> Path:
     return (Path(cache) if cache else Path.home() / ".cache") / "festinger" / "peers"
 
 
+Suites = Annotated[
+    list[str] | None,
+    typer.Argument(help="Suites to run; `list` names them; `show METRIC` prints what one was counted from."),
+]
+DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder in which data sets lie.")]
+Written = Annotated[
+    str | None, typer.Option("--json", help="Write one JSON document to this file, or to stdout with `-`.")
+]
+Report = Annotated[
+    Path | None, typer.Option("--report", help="Write pages, plots, results and items into this folder.")
+]
+WithTexts = Annotated[bool, typer.Option("--with-texts", help="Let the items of a report hold their texts.")]
+Repeat = Annotated[
+    int | None, typer.Option("--repeat", min=1, max=100, help="Runs of what is timed; the median counts.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="What generated texts and draws grow from.")]
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="At most so many items of a kind: a quick look.")
+]
+Quick = Annotated[bool, typer.Option("--quick", help="A few requests only: shows that it runs.")]
+Smoke = Annotated[
+    bool, typer.Option("--smoke", help="Quality only, on a fixed third of the data, against its floors.")
+]
+Baselines = Annotated[str, typer.Option("--baselines", help="Plain ways beside us: all, none, or names.")]
+Peers = Annotated[str, typer.Option("--peers", help="Others beside us: none, all, or names.")]
+PeersHome = Annotated[Path | None, typer.Option("--peers-home", help="Folder for the environments of peers.")]
+PeerPython = Annotated[
+    list[str] | None,
+    typer.Option("--peer-python", help="Use this Python for a peer, as `name=path`; may be repeated."),
+]
+Compare = Annotated[
+    Path | None, typer.Option("--compare", help="JSON of an earlier run: tell what fell since.")
+]
+Check = Annotated[
+    bool, typer.Option("--check", help="Exit 4 if a goal or a floor is missed, or something fell.")
+]
+RaiseFloors = Annotated[bool, typer.Option("--raise-floors", help="Keep what was reached as the new floors.")]
+Wrong = Annotated[bool, typer.Option("--wrong", help="With `show`: only what went wrong.")]
+OfSystem = Annotated[str, typer.Option("--system", help="With `show`: of whom.")]
+
+
 async def bench(
     desk: Desk,
-    suites: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Suites to run; `list` names them; `show METRIC` prints what one was counted from."
-        ),
-    ] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="Folder in which data sets lie.")] = None,
-    as_json: Annotated[
-        str | None,
-        typer.Option("--json", help="Write one JSON document to this file, or to stdout with `-`."),
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", help="Write pages, plots, results and items into this folder.")
-    ] = None,
-    with_texts: Annotated[
-        bool, typer.Option("--with-texts", help="Let the items of a report hold their texts.")
-    ] = False,
-    repeat: Annotated[
-        int | None, typer.Option("--repeat", min=1, max=100, help="Runs of what is timed; the median counts.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="What generated texts and draws grow from.")] = 0,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="At most so many items of a kind: a quick look.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A few requests only: shows that it runs.")] = False,
-    smoke: Annotated[
-        bool, typer.Option("--smoke", help="Quality only, on a fixed third of the data, against its floors.")
-    ] = False,
-    baselines: Annotated[
-        str, typer.Option("--baselines", help="Plain ways beside us: all, none, or names.")
-    ] = "all",
-    peers: Annotated[str, typer.Option("--peers", help="Others beside us: none, all, or names.")] = "none",
-    peers_home: Annotated[
-        Path | None, typer.Option("--peers-home", help="Folder for the environments of peers.")
-    ] = None,
-    peer_python: Annotated[
-        list[str] | None,
-        typer.Option("--peer-python", help="Use this Python for a peer, as `name=path`; may be repeated."),
-    ] = None,
-    compare: Annotated[
-        Path | None, typer.Option("--compare", help="JSON of an earlier run: tell what fell since.")
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Exit 4 if a goal or a floor is missed, or something fell.")
-    ] = False,
-    raise_floors: Annotated[
-        bool, typer.Option("--raise-floors", help="Keep what was reached as the new floors.")
-    ] = False,
-    wrong: Annotated[bool, typer.Option("--wrong", help="With `show`: only what went wrong.")] = False,
-    system: Annotated[str, typer.Option("--system", help="With `show`: of whom.")] = PRODUCT,
+    suites: Suites = None,
+    data: DataFolder = None,
+    as_json: Written = None,
+    report: Report = None,
+    with_texts: WithTexts = False,
+    repeat: Repeat = None,
+    seed: Seed = 0,
+    limit: Limit = None,
+    quick: Quick = False,
+    smoke: Smoke = False,
+    baselines: Baselines = "all",
+    peers: Peers = "none",
+    peers_home: PeersHome = None,
+    peer_python: PeerPython = None,
+    compare: Compare = None,
+    check: Check = False,
+    raise_floors: RaiseFloors = False,
+    wrong: Wrong = False,
+    system: OfSystem = PRODUCT,
 ) -> int:
     """Measure quality, speed, memory and start on a throw-away store.
 
@@ -109,34 +120,22 @@ async def bench(
     if names == [LIST]:
         desk.show({}, table=desk.table(("suite", "metric", "unit", "goal", "what it is"), listing(SUITES)))
         return 0
-    if desk.database is not None:
-        raise BadInput(
-            "A bench opens a throw-away store of its own.",
-            hint="Leave `--database` out; nothing was touched.",
-        )
     shown = _shown(names)
-    now = desk.settings().now.bench
-    folder_of_data = data or (Path(now.data) if now.data else None)
-    await remove_leftovers(Path(tempfile.gettempdir()), stopwatch=system_stopwatch)
-    with throw_away_folder() as folder:
-        asked = Bench(
-            folder=folder,
-            seed=seed,
-            repeat=repeat or now.repeat,
-            quick=quick,
-            smoke=smoke,
-            data=Data(folder=folder_of_data, limit=limit, third=smoke),
-            baselines=None if baselines == "all" else frozenset(baselines.split(",")) - {"none"},
-            # A floor is met or not; how sure a number is takes longer than a smoke run has.
-            bootstrap=0 if smoke else now.bootstrap,
-            peers=chosen_peers(peers),
-            peers_home=peers_home or default_peers_home(),
-            peer_pythons=named_pythons(peer_python or []),
-            peer_patience_s=now.peer_timeout_s,
-            say=desk.say,
-        )
-        chosen = [suite_of(shown)[0]] if shown else chosen_suites(names, smoke=smoke)
-        run = await run_suites(chosen, asked)
+    chosen = [suite_of(shown)[0]] if shown else chosen_suites(names, smoke=smoke)
+    asked = Bench(
+        folder=Path(),
+        seed=seed,
+        repeat=repeat or 0,
+        quick=quick,
+        smoke=smoke,
+        data=Data(folder=data, limit=limit, third=smoke),
+        baselines=None if baselines == "all" else frozenset(baselines.split(",")) - {"none"},
+        peers=chosen_peers(peers),
+        peers_home=peers_home or default_peers_home(),
+        peer_pythons=named_pythons(peer_python or []),
+        say=desk.say,
+    )
+    run = await _run(desk, chosen, asked)
     if shown:
         _show_items(desk, run, shown, system=system, only_wrong=wrong)
         return 0
@@ -150,6 +149,30 @@ async def bench(
     for fault in faults:
         desk.say(fault)
     return MISSED if check and faults else 0
+
+
+async def _run(desk: Desk, suites: Sequence[Suite], asked: Bench) -> Run:
+    """Measure in a folder that is thrown away; what was not asked for is as the settings say."""
+    if desk.database is not None:
+        raise BadInput(
+            "A bench opens a throw-away store of its own.",
+            hint="Leave `--database` out; nothing was touched.",
+        )
+    now = desk.settings().now.bench
+    await remove_leftovers(Path(tempfile.gettempdir()), stopwatch=system_stopwatch)
+    with throw_away_folder() as folder:
+        settled = replace(
+            asked,
+            folder=folder,
+            repeat=asked.repeat or now.repeat,
+            data=asked.data
+            if asked.data.folder or not now.data
+            else replace(asked.data, folder=Path(now.data)),
+            # A floor is met or not; how sure a number is takes longer than a smoke run has.
+            bootstrap=0 if asked.smoke else now.bootstrap,
+            peer_patience_s=now.peer_timeout_s,
+        )
+        return await run_suites(suites, settled)
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""A tiny real model behind a real llama.cpp server: `python llama.py PORT` in an environment that has both.
+"""A tiny real model behind a real llama.cpp server: `python serve.py PORT` in an environment that has both.
 
 Run as a file and by another Python than ours, so it knows nothing of this package.
 """
