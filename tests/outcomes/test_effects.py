@@ -197,8 +197,10 @@ def test_amplitudes_stop_at_a_hundred_and_end_when_they_are_faint() -> None:
         down = scaled(down, 0.8)
         falls.append(down[0].amplitude)
 
-    assert rises[15] < 100 and rises[16:] == [100.0, 100.0]
-    assert falls[40] > 0 and falls[41:] == [0.0, 0.0]
+    assert rises[15] < 100
+    assert rises[16:] == [100.0, 100.0]
+    assert falls[40] > 0
+    assert falls[41:] == [0.0, 0.0]
 
 
 @pytest.mark.requirement("O-35")
@@ -241,7 +243,7 @@ def test_passive_outcomes_move_cycles_by_a_root_of_the_factor_and_give_no_second
     state = moved(fresh(), what, at=MONDAY, terms=UPSTREAM)
 
     assert state.cycles[0].amplitude == EXACT(5 * 0.5**0.25, abs=1e-12)
-    assert what.second_signal is None and what.prediction_error == 0.9
+    assert (what.second_signal, what.prediction_error) == (None, 0.9)
     assert state.belief.evidence_count == 0
 
 
@@ -256,7 +258,8 @@ def test_nothing_passive_lifts_a_memory_above_where_an_explicit_contradiction_le
 
     lifted = moved(state, move(ACTED, UPSTREAM), at=MONDAY, terms=UPSTREAM).belief
 
-    assert lifted.confidence > low and lifted.weight.center > center
+    assert lifted.confidence > low
+    assert lifted.weight.center > center
     assert (lifted.confidence_ceiling, lifted.weight_ceiling) == (None, None)
 
 

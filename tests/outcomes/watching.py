@@ -14,6 +14,7 @@ from festinger.outcomes.desk import Desk, Reporter, Step, pass_by
 from festinger.outcomes.outcome import How
 from festinger.settings.tree import OutcomesSettings
 from festinger.store.pool import Store
+from festinger.world.desk import Desk as WorldDesk
 
 SENTENCES = [
     "The harbour office of Lisgate opens at 0730.",
@@ -43,7 +44,13 @@ class Watched:
     """One process with its memory and what becomes of it."""
 
     def __init__(
-        self, store: Store, *, step: Step = pass_by, mind: Mind | None = None, **settings: Any
+        self,
+        store: Store,
+        *,
+        step: Step = pass_by,
+        mind: Mind | None = None,
+        world: WorldDesk | None = None,
+        **settings: Any,
     ) -> None:
         self.mind = mind or Mind(store, without_embedder=True)
         self.store = store
@@ -55,7 +62,7 @@ class Watched:
             new_id=self.mind.desk.new_id,
             terms=lambda _space: self.terms,
             memory=self.mind.desk,
-            world=self.mind.world,
+            world=world or self.mind.world,
             step=step,
         )
 
@@ -107,7 +114,7 @@ class Watched:
         )
 
     async def count(self, table: str) -> int:
-        found = await rows(self.store, f"select count(*) as n from {table}")  # noqa: S608 - a name of ours
+        found = await rows(self.store, f"select count(*) as n from {table}")
         return int(found[0]["n"])
 
     def with_step(self, step: Step) -> "Watched":

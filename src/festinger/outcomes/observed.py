@@ -96,12 +96,15 @@ class Observed:
 
     effects: Mapping[str, Effected] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
+    edges: tuple[str, ...] = ()
+    """Notes that are edges, and that the world moved."""
     replayed: bool = False
 
     def as_json(self) -> dict[str, Any]:
         return {
             "effects": {id_: each.as_json() for id_, each in self.effects.items()},
             "skipped": dict(self.skipped),
+            "edges": list(self.edges),
             "replayed": self.replayed,
         }
 
@@ -111,6 +114,7 @@ def observed_of(kept: Mapping[str, Any]) -> Observed:
     return Observed(
         effects={id_: _effected(each) for id_, each in kept["effects"].items()},
         skipped=kept["skipped"],
+        edges=tuple(kept["edges"]),
         replayed=True,
     )
 

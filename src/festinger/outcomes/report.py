@@ -7,7 +7,7 @@ tried again.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -56,7 +56,7 @@ async def observe(desk: Desk, reporter: Reporter, report: Report) -> Observed:
             if error.details.get("kind") != "busy" or not left:
                 raise
             continue
-        if any(edge_of(id_) for id_ in observed.effects):
+        if observed.edges:
             await desk.world.follow(reporter.place.space)
         return observed
     raise AssertionError("the last try returns or raises")
@@ -85,7 +85,7 @@ async def observe_in(desk: Desk, transaction: Transaction, reporter: Reporter, r
     await keep(desk, transaction, reporter, report, decided=decided, cause=cause, batch=batch, at=now)
     await succeed(desk, transaction, reporter, report, held=reached)
     moved = await observe_edges(desk, transaction, reporter, report, edges=named.edges, cause=cause)
-    observed = Observed(effects=effects_by_id(decided), skipped=skipped)
+    observed = Observed(effects=effects_by_id(decided), skipped=skipped, edges=tuple(moved))
     if key is not None:
         await _remember(desk, transaction, reporter, report, key, observed, batch)
     for each in decided:
@@ -93,7 +93,7 @@ async def observe_in(desk: Desk, transaction: Transaction, reporter: Reporter, r
     for why in skipped.values():
         OUTCOMES_SKIPPED.labels(why).inc()
     desk.step("done")
-    return _with_edges(observed, report, named, moved)
+    return observed
 
 
 def named_by(report: Report) -> Named:
@@ -115,16 +115,6 @@ def _unreached(reporter: Reporter, named: Named, held: Mapping[MemoryId, Memory]
         if memory.agent_id not in (None, reporter.place.agent)
     }
     return unreached | foreign
-
-
-def _with_edges(observed: Observed, report: Report, named: Named, moved: list[str]) -> Observed:
-    """Edges that the world does not know, or whose cause had its word, are named too."""
-    untouched = {id_: UNKNOWN for id_ in named.edges if id_ not in moved}
-    silent = [id_ for id_ in untouched if report.outcome_of(id_).value in ("used", "dismissed", "deferred")]
-    return replace(
-        observed,
-        skipped={**observed.skipped, **{id_: why for id_, why in untouched.items() if id_ not in silent}},
-    )
 
 
 def _key(reporter: Reporter, report: Report) -> str | None:
