@@ -1,5 +1,6 @@
 """What do the rules say of two statements?"""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from festinger.ids import Origin
 from festinger.judge.judgement import Current, Guard, Judgement, Relation
 from festinger.judge.rules import NAME, judge
-from festinger.judge.statement import Bars, Features, Statement
+from festinger.judge.statement import Bars, Features, Holding, Slot, Statement
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 BARS = Bars(same=0.95, check=0.85)
@@ -190,6 +191,18 @@ def test_between_two_writings_the_later_one_corrects_the_earlier():
     )
 
     assert judge(old, new).relation is Relation.UPDATE
+
+
+@pytest.mark.requirement("J-01", "M-42")
+def test_what_the_caller_knows_of_slot_and_subject_counts():
+    slot = Slot(subject="anna", attribute="city", value="rome", holding=Holding.ONE)
+    old = Statement(text="Paris it is", order=1, subject="Anna", slot=replace(slot, value="paris"))
+    new = Statement(text="Rome it is", order=2, subject="Anna", slot=slot)
+
+    assert judge(old, new).relation is Relation.UPDATE
+    elsewhere = judge(old, replace(new, subject="Bert"))
+    assert (elsewhere.relation, elsewhere.confidence) == (Relation.UNRELATED, 0.9)
+    assert judge(old, replace(new, subject="Bert"), Features(same_subject=True)).relation is Relation.UPDATE
 
 
 @pytest.mark.requirement("J-05")
