@@ -27,15 +27,20 @@ UNPLANNED = {
     "store.create_schema_migration": "makes a table",
     "store.create_purpose_index": "makes an index",
     "store.create_vector_index": "makes an index",
+    "store.cut_text": "stands over whatever columns there are",
+    "store.cut_texts": "stands over whatever columns there are",
     "store.drop_vector_index": "takes an index away",
+    "store.find_documents": "stands over whatever columns there are",
     "store.install_vector": "makes an extension",
     "store.listen": "turns hearing on",
     "store.make_database": "makes a database",
     "store.make_role": "makes a role",
+    "store.put_document": "stands over whatever columns there are",
     "store.remove_everything": "a block of code over whatever tables there are",
     "store.reset_session": "resets the session",
     "store.tally_rows": "a block of code over whatever tables there are",
     "store.update_vector": "changes an extension",
+    "store.vacuum_everything": "gives room back",
 }
 """Statements that have no plan, with what they do instead."""
 

@@ -33,6 +33,7 @@ STATEMENT = re.compile(
 )
 
 COMPOSERS = {
+    "src/festinger/store/sweeping.py": "names of tables and columns out of the catalogue, quoted",
     "src/festinger/store/furnish.py": "passwords of roles in a place that takes no parameter, quoted",
     "src/festinger/store/vectors.py": "names of indexes and models in places that take no parameter, quoted",
 }

@@ -36,6 +36,12 @@ class Undone:
     change: Change
     memories: tuple[Memory, ...]
 
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "change": self.change.as_json(),
+            "memories": [memory.as_json() for memory in self.memories],
+        }
+
 
 async def undo(desk: Desk, space: SpaceId, change: UUID, *, by: str) -> Undone:
     """Take a change back. Raises `NotFound`, and `UndoBlocked` with what stands on it."""
@@ -49,6 +55,8 @@ async def undo_in(desk: Desk, transaction: Transaction, space: SpaceId, change: 
     if found.undone_at is not None:
         present = await find_all(transaction, space, found.memory_ids)
         return Undone(change=found, memories=tuple(present.values()))
+    if found.after.get("forgotten"):
+        raise UndoBlocked("A memory that this was about is forgotten.", changes=[])
     present = await lock(transaction, space, found.memory_ids)
     await _check_untouched(transaction, space, found, present.values())
     await _UNDOERS[found.op](desk, transaction, found, present, by)

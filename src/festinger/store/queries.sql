@@ -703,3 +703,44 @@ with old as (
     select space_id, id from request_log where at < %(before)s order by at limit %(limit)s
 )
 delete from request_log as gone using old where gone.space_id = old.space_id and gone.id = old.id;
+
+-- name: columns_of_words
+-- Columns of the spaces' tables that may hold words: no keys, no references, no closed sets of values.
+select c.relname::text as relation, a.attname::text as name,
+       case t.typname when '_text' then 'texts' else t.typname::text end as kind
+from pg_class c
+join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
+join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+join pg_type t on t.oid = a.atttypid and t.typname in ('text', '_text', 'jsonb')
+where c.relkind = 'r'
+  and exists (select from pg_attribute s where s.attrelid = c.oid and s.attname = 'space_id' and not s.attisdropped)
+  and not exists (select from pg_index i where i.indrelid = c.oid and i.indisunique and a.attnum = any(i.indkey))
+  and not exists (select from pg_constraint k where k.conrelid = c.oid and a.attnum = any(k.conkey)
+                  and (k.contype in ('p', 'u', 'f')
+                       or (k.contype = 'c' and pg_get_constraintdef(k.oid) like '%%ARRAY[%%')))
+order by c.relname, a.attnum;
+
+-- name: cut_text
+-- Puts a mark in the place of forgotten words.
+update {table} set {column} = regexp_replace({column}, %(pattern)s, %(mark)s, 'gi')
+where space_id = %(space)s and {column} ~* %(pattern)s;
+
+-- name: cut_texts
+-- The same in a list of texts.
+update {table} set {column} = (
+    select array_agg(regexp_replace(each, %(pattern)s, %(mark)s, 'gi') order by place)
+    from unnest({column}) with ordinality as listed (each, place))
+where space_id = %(space)s and exists (select from unnest({column}) as each where each ~* %(pattern)s);
+
+-- name: find_documents
+-- Documents that hold forgotten words, kept from changing until the transaction ends.
+select ctid::text as place, {column} as document from {table}
+where space_id = %(space)s and {column}::text ~* %(pattern)s for update;
+
+-- name: put_document
+-- Keeps a document without its forgotten words.
+update {table} set {column} = %(document)s::jsonb where space_id = %(space)s and ctid = %(place)s::tid;
+
+-- name: vacuum_everything
+-- Gives the room of erased rows back.
+vacuum;

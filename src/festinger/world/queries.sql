@@ -764,3 +764,21 @@ where o.space_id = %(space)s
   and (o.session_id = %(session)s
        or (o.id, o.parent_id, o.dim_id) in (
            select * from unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[])));
+
+-- name: erase_memory_conflicts
+-- Erases the conflicts about memories that are forgotten.
+delete from resolution_queue q
+where q.space_id = %(space)s and q.about = 'memory'
+  and (q.old_memory = any(%(memories)s::uuid[]) or q.new_memory = any(%(memories)s::uuid[]));
+
+-- name: withdraw_memory_conflicts
+-- Closes what waits about memories that were taken back.
+update resolution_queue set status = 'dismissed', decided_by = %(by)s, resolved_at = %(at)s
+where space_id = %(space)s and about = 'memory' and status = 'pending'
+  and (old_memory = any(%(memories)s::uuid[]) or new_memory = any(%(memories)s::uuid[]))
+returning id;
+
+-- name: return_conflicts
+-- Lets conflicts wait again.
+update resolution_queue set status = 'pending', decided_by = null, resolved_at = null
+where space_id = %(space)s and id = any(%(conflicts)s::uuid[]);

@@ -1,0 +1,74 @@
+"""Have people asked to forget these words?
+
+What was forgotten does not come back by itself: not from a replay, an import, sleep or a model. It is known again by
+keyed marks of its words and of its gist, never by the words; the key stands in the ledger outside of the database.
+A person who says it anew lifts the ban.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from festinger.ids import Origin, SpaceId
+from festinger.memory.desk import IsForgotten
+from festinger.memory.gist import fold_mark, gist_mark
+from festinger.memory.given import Said
+from festinger.store.forgotten import Forgotten, Ledger, append
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.memory")
+
+MEMORY = "memory"
+"""An erased memory, with the mark of its words."""
+GIST = "gist"
+"""The mark of the gist of something erased."""
+LIFTED = "lifted"
+"""A mark that counts no more."""
+
+
+def marks_of(ledger: Ledger, fold: bytes, gist: bytes) -> list[str]:
+    return [ledger.mark(f"fold {fold.hex()}"), ledger.mark(f"gist {gist.hex()}")]
+
+
+def entries(
+    ledger: Ledger, space: SpaceId, memory: UUID, wordings: Iterable[str], *, at: datetime
+) -> list[Forgotten]:
+    """What the ledger keeps of one erased memory: its id, and how each of its wordings is known again."""
+    made: dict[str, Forgotten] = {}
+    for wording in dict.fromkeys(wordings):
+        fold, gist = marks_of(ledger, fold_mark(wording), gist_mark(wording))
+        for kind, mark in ((MEMORY, fold), (GIST, gist)):
+            made[mark] = Forgotten(space=space, kind=kind, id=str(memory), mark=mark, at=at)
+    return list(made.values())
+
+
+async def write(transaction: Transaction, ledger: Ledger, made: Sequence[Forgotten]) -> None:
+    """Ban what the entries mark, on disk before the caller's transaction is."""
+    await asyncio.to_thread(append, ledger, made)
+    await ban(transaction, made)
+
+
+async def ban(transaction: Transaction, made: Iterable[Forgotten]) -> None:
+    """Put the marks of a ledger into the database, in the order in which they were written."""
+    for entry in made:
+        query = Q["lift_ban" if entry.kind == LIFTED else "put_ban"]
+        await transaction.run(query, space=entry.space, mark=entry.mark, at=entry.at)
+
+
+def is_forgotten_by(ledger: Ledger) -> IsForgotten:
+    """The port by which learning asks."""
+
+    async def is_forgotten(transaction: Transaction, space: SpaceId, said: Said) -> bool:
+        marks = marks_of(ledger, said.fold, said.gist)
+        rows = await transaction.all(Q["find_bans"], space=space, marks=marks)
+        if not rows:
+            return False
+        if said.origin is not Origin.PERSON or not said.given.asked:
+            return True
+        lifted = [Forgotten(space=space, kind=LIFTED, id="", mark=row["mark"], at=said.at) for row in rows]
+        await write(transaction, ledger, lifted)
+        return False
+
+    return is_forgotten
