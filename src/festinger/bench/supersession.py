@@ -60,12 +60,13 @@ METRICS = (
 
 
 async def measure(bench: Bench) -> Measured:
-    facts = {size: bench.data.rows(FC, f"stream_{size}", needs=("id", "text")) for size in SIZES}
-    asked = {size: bench.data.rows(FC, f"queries_{size}", needs=("id", "text")) for size in SIZES}
+    facts = {size: _facts(bench, size) for size in SIZES}
+    asked = {size: _asked(bench, size, facts[size]) for size in SIZES}
     lives = bench.data.rows(MC, "stream", needs=("id", "group", "text", "kind"))
-    chains = [
+    versions = [
         row for row in bench.data.rows(SSB, "stream", needs=("id", "group", "text")) if "/v" in row["id"]
     ]
+    chains = bench.data.sampled(versions, by=lambda row: row["group"])
     pairs = bench.data.sampled(
         pairs_of(bench.data.rows(SSB, "pairs", needs=("id", "a", "b", "label"))), by=lambda pair: pair.id
     )
@@ -88,6 +89,18 @@ async def measure(bench: Bench) -> Measured:
     return Measured(
         tallies=tallies, samples=[macro], systems=baselines([name for name in systems if name != PRODUCT])
     )
+
+
+def _facts(bench: Bench, size: str) -> Rows:
+    """The stream, or the part of it that counts in this run: all facts of a subject, or none."""
+    rows = bench.data.rows(FC, f"stream_{size}", needs=("id", "text"))
+    return bench.data.sampled(rows, by=lambda row: row.get("subject") or row["id"])
+
+
+def _asked(bench: Bench, size: str, facts: Rows) -> Rows:
+    known = {row["id"] for row in facts}
+    rows = bench.data.rows(FC, f"queries_{size}", needs=("id", "text"))
+    return [row for row in rows if row.get("gold") and known.issuperset(row["gold"])]
 
 
 def answers(system: str, size: str, facts: Rows, asked: Rows, held: Held) -> list[Tally]:
