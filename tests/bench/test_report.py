@@ -204,6 +204,15 @@ def test_what_could_not_be_compared_is_neither_met_nor_missed():
     assert rows(run, run.suites[0])[2] == ["ratio", "x", "", "", ">= 5", "not measured"]
 
 
+@pytest.mark.requirement("S-07")
+def test_a_smoke_run_does_not_miss_what_it_leaves_out():
+    run = a_run()
+    smoke = replace(run, bench=replace(run.bench, smoke=True))
+
+    assert [row[0] for row in rows(smoke, smoke.suites[0])] == ["slow", "fast", "size"]
+    assert unmeasured(smoke) == []
+
+
 def test_the_table_has_a_row_a_metric_and_a_column_a_system():
     run = a_run(slow=3.0)
     table = rows(run, run.suites[0])

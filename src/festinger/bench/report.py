@@ -138,7 +138,9 @@ def wrong_items(run: Run, metric: str) -> list[str]:
 
 
 def unmeasured(run: Run) -> list[Metric]:
-    """The metrics with a goal of which nothing is known, because somebody did not run."""
+    """The metrics with a goal of which nothing is known, because somebody did not run; a smoke run misses none."""
+    if run.bench.smoke:
+        return []
     known = {result.metric.name for result in run.results if result.system == PRODUCT}
     return [
         metric
@@ -165,6 +167,8 @@ def rows(run: Run, suite: Suite) -> list[list[str]]:
             _verdict(metric.goal, found.get((metric.name, PRODUCT))),
         ]
         for metric in in_order(suite.metrics)
+        # A smoke run leaves stopwatches out, and that is no news.
+        if not run.bench.smoke or (metric.name, PRODUCT) in found
     ]
 
 
