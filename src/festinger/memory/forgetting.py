@@ -110,16 +110,16 @@ async def forget_in(
     """The same within a transaction of the caller's."""
     desk, rows = eraser.desk, Counter[str]()
     await transaction.run(Q["lock_owner"], space=space, owner=None)
-    erased, remade = await _cascade(transaction, space, meant.whole)
+    erased, remade = await _cascade(transaction, space, meant)
     trimmed = [each for each in meant.trimmed if each not in erased]
     cut_off = [each for memory in trimmed for each in meant.sightings[memory]]
     said = await _words(transaction, space, sorted(erased), cut_off)
     if not dry_run:
         await _ban(eraser, transaction, space, said)
     rows["memory_sighting"] += await transaction.run(Q["erase_sightings"], space=space, ids=cut_off)
+    predecessors = await erase_rows(transaction, space, sorted(erased), rows, at=desk.clock())
     for memory in trimmed:
         await retell(desk, transaction, space, memory)
-    predecessors = await erase_rows(transaction, space, sorted(erased), rows, at=desk.clock())
     wordings = await _gone_for_good(transaction, space, said)
     rows += await sweep(transaction, space, cuts(wordings))
     await _lock_away(desk, transaction, space, sorted(remade), by=by)
@@ -136,13 +136,16 @@ async def forget_in(
 
 
 async def _cascade(
-    transaction: Transaction, space: SpaceId, named: Iterable[MemoryId]
+    transaction: Transaction, space: SpaceId, meant: Reach
 ) -> tuple[frozenset[MemoryId], frozenset[MemoryId]]:
-    """Everything that goes with what was named, and what must be made again."""
-    gone: frozenset[MemoryId] = frozenset(named)
+    """Everything that goes with what is meant, and what must be made again."""
+    gone = meant.whole
     while True:
         rows = await transaction.all(Q["standing_on"], space=space, memories=sorted(gone))
         with_it = {row["id"] for row in rows if row["others"] == 0}
+        if meant.with_twins:
+            twins = await transaction.all(Q["twins_of"], space=space, memories=sorted(gone))
+            with_it |= {row["id"] for row in twins}
         if with_it <= gone:
             return gone, frozenset(row["id"] for row in rows) - gone
         gone |= with_it

@@ -785,10 +785,10 @@ where m.space_id = %(space)s
 order by m.id;
 
 -- name: said_there
--- The sightings that came from somewhere, by memory, and how often each memory was said in all.
-select s.memory_id, array_agg(s.id order by s.at, s.id) as sightings,
-       (select count(*) from memory_sighting a where a.space_id = %(space)s and a.memory_id = s.memory_id) as said
+-- The sightings that came from somewhere, each with the memory that holds it and the one that it first spoke for.
+select s.id, s.memory_id, coalesce((c.after ->> 'from')::uuid, s.memory_id) as home
 from memory_sighting s
+left join memory_change c on c.space_id = s.space_id and c.id = s.moved_by
 where s.space_id = %(space)s
   and (%(source)s::text is null or s.source = %(source)s)
   and (%(session)s::text is null or s.session_id = %(session)s)
@@ -796,12 +796,18 @@ where s.space_id = %(space)s
   and (%(origin)s::text is null or s.origin = %(origin)s)
   and (%(since)s::timestamptz is null or s.at >= %(since)s)
   and (%(until)s::timestamptz is null or s.at < %(until)s)
-group by s.memory_id
-order by s.memory_id;
+order by s.memory_id, s.at, s.id;
+
+-- name: sightings_by_home
+-- How often each of some memories was said in all, wherever that is kept now.
+select coalesce((c.after ->> 'from')::uuid, s.memory_id) as home, count(*) as said
+from memory_sighting s
+left join memory_change c on c.space_id = s.space_id and c.id = s.moved_by
+where s.space_id = %(space)s and s.memory_id = any(%(memories)s::uuid[])
+group by 1;
 
 -- name: standing_on
--- What derives from some memories, or from turns that said them, or says the same as one; of how many others it
--- derives too.
+-- What derives from some memories, or from turns that said them, and from how many others too.
 select l.from_id as id, count(*) filter (
     where l.to_id <> all(%(memories)s::uuid[]) and not exists (
         select from memory_sighting s where s.space_id = %(space)s and s.turn_id = l.to_id
@@ -812,9 +818,11 @@ where l.space_id = %(space)s and l.relation = 'derives_from' and l.undone_at is 
       select d.from_id from memory_link d
       where d.space_id = %(space)s and d.relation = 'derives_from' and d.undone_at is null
         and d.to_id = any(%(memories)s::uuid[]))
-group by l.from_id
-union
-select case when t.from_id = any(%(memories)s::uuid[]) then t.to_id else t.from_id end, 0
+group by l.from_id;
+
+-- name: twins_of
+-- What was found to say the same as one of these.
+select case when t.from_id = any(%(memories)s::uuid[]) then t.to_id else t.from_id end as id
 from memory_link t
 where t.space_id = %(space)s and t.relation = 'same_as' and t.undone_at is null
   and (t.from_id = any(%(memories)s::uuid[]) or t.to_id = any(%(memories)s::uuid[]));
@@ -949,3 +957,150 @@ update memory set content = %(content)s, content_contextualized = null, compress
     value_key = %(value_key)s, origin = %(origin)s, trust = %(trust)s, source = %(source)s,
     session_id = nullif(%(session)s::text, ''), created_at = %(at)s, version = version + 1, updated_at = %(at)s
 where space_id = %(space)s and id = %(id)s;
+
+-- name: derived_from_these
+-- What derives from some memories, and from how many others too.
+select l.from_id as id, count(*) filter (where l.to_id <> all(%(memories)s::uuid[])) as others
+from memory_link l
+where l.space_id = %(space)s and l.relation = 'derives_from' and l.undone_at is null
+  and l.from_id in (
+      select d.from_id from memory_link d
+      where d.space_id = %(space)s and d.relation = 'derives_from' and d.undone_at is null
+        and d.to_id = any(%(memories)s::uuid[]))
+group by l.from_id;
+
+-- name: neighbours
+-- Memories to which something was done together with one of these, or that are joined with one.
+select n.id from memory n
+where n.space_id = %(space)s and n.id in (
+    select unnest(c.memory_ids) from memory_change c
+    where c.space_id = %(space)s and c.memory_ids && %(memories)s::uuid[]
+    union select l.from_id from memory_link l where l.space_id = %(space)s and l.to_id = any(%(memories)s::uuid[])
+    union select l.to_id from memory_link l where l.space_id = %(space)s and l.from_id = any(%(memories)s::uuid[])
+    union select j.superseded_by from memory j
+        where j.space_id = %(space)s and j.id = any(%(memories)s::uuid[]));
+
+-- name: image_memories
+-- Memories as they are, to be put back.
+select to_jsonb(m) - 'content_tsv' as image from memory m
+where m.space_id = %(space)s and m.id = any(%(memories)s::uuid[]) order by m.id;
+
+-- name: image_sightings
+-- Their sightings as they are.
+select to_jsonb(s) as image from memory_sighting s
+where s.space_id = %(space)s and s.memory_id = any(%(memories)s::uuid[]) order by s.id;
+
+-- name: image_links
+-- How they are joined.
+select to_jsonb(l) as image from memory_link l
+where l.space_id = %(space)s and (l.from_id = any(%(memories)s::uuid[]) or l.to_id = any(%(memories)s::uuid[]))
+order by l.from_id, l.to_id, l.relation;
+
+-- name: put_back_memory
+-- Puts a memory back as it was.
+update memory m set content = i.content, content_contextualized = i.content_contextualized, compressed = i.compressed,
+    subject = i.subject, subject_key = i.subject_key, attribute_key = i.attribute_key, value_key = i.value_key,
+    fold = i.fold, gist = i.gist, origin = i.origin, trust = i.trust, source = i.source, session_id = i.session_id,
+    status = i.status, pending = i.pending, superseded_by = i.superseded_by, superseded_at = i.superseded_at,
+    valid_from = i.valid_from, valid_to = i.valid_to, immutable = i.immutable, confidence = i.confidence,
+    evidence_count = i.evidence_count, corroborations = i.corroborations, contradictions = i.contradictions,
+    passive_count = i.passive_count, confidence_anchor = i.confidence_anchor,
+    confidence_ceiling = i.confidence_ceiling, weight_ceiling = i.weight_ceiling,
+    confirmation_count = i.confirmation_count, last_confirmed = i.last_confirmed, cause_count = i.cause_count,
+    weight_alpha = i.weight_alpha, weight_beta = i.weight_beta, version = i.version, created_at = i.created_at,
+    updated_at = i.updated_at
+from jsonb_populate_record(null::memory, %(image)s::jsonb) as i
+where m.space_id = %(space)s and m.id = i.id;
+
+-- name: put_back_sighting
+-- Puts a sighting back as it was.
+update memory_sighting s set memory_id = i.memory_id, counted = i.counted, uncounted_because = i.uncounted_because,
+    moved_by = i.moved_by
+from jsonb_populate_record(null::memory_sighting, %(image)s::jsonb) as i
+where s.space_id = %(space)s and s.id = i.id;
+
+-- name: put_back_link
+-- Joins memories as they were.
+insert into memory_link (space_id, from_id, to_id, relation, weight, judgement_id, at, undone_at)
+select %(space)s, i.from_id, i.to_id, i.relation, i.weight, i.judgement_id, i.at, i.undone_at
+from jsonb_populate_record(null::memory_link, %(image)s::jsonb) as i
+on conflict (space_id, from_id, to_id, relation) do update
+set weight = excluded.weight, judgement_id = excluded.judgement_id, at = excluded.at, undone_at = excluded.undone_at;
+
+-- name: undo_changes
+-- Marks changes that were taken back together.
+update memory_change set undone_at = %(at)s, undone_by = %(by)s
+where space_id = %(space)s and id = any(%(changes)s::uuid[]) and undone_at is null;
+
+-- name: redo_changes
+-- Lets changes count again that were taken back together.
+update memory_change set undone_at = null, undone_by = null
+where space_id = %(space)s and id = any(%(changes)s::uuid[]);
+
+-- name: take_back_sightings
+-- Lets sightings count no more.
+update memory_sighting set counted = false, uncounted_because = %(because)s
+where space_id = %(space)s and id = any(%(ids)s::uuid[]);
+
+-- name: take_back_confirmations
+-- Marks what sightings did that were taken back.
+update memory_change set undone_at = %(at)s, undone_by = %(by)s
+where space_id = %(space)s and op = 'confirm' and undone_at is null
+  and after ->> 'sighting' = any(%(sightings)s::text[]);
+
+-- name: redo_confirmations
+-- Lets what sightings did count again.
+update memory_change set undone_at = null, undone_by = null
+where space_id = %(space)s and op = 'confirm' and undone_at = %(at)s
+  and after ->> 'sighting' = any(%(sightings)s::text[]);
+
+-- name: inherit
+-- Lets what stands in place of a bad memory stand in place of what that one had replaced.
+update memory o set superseded_by = h.id
+from memory h
+where o.space_id = %(space)s and o.id = %(id)s and h.space_id = %(space)s and h.id = %(heir)s;
+
+-- name: erase_link
+-- Parts two memories as if they had never been joined.
+delete from memory_link
+where space_id = %(space)s and from_id = %(from)s and to_id = %(to)s and relation = %(relation)s;
+
+-- name: rewind_state
+-- Puts a memory back into an earlier state, as if nothing had been.
+update memory m set status = coalesce(i.state ->> 'status', m.status),
+    pending = coalesce((i.state ->> 'pending')::boolean, m.pending),
+    superseded_by = case when i.state ? 'superseded_by' then (i.state ->> 'superseded_by')::uuid
+        else m.superseded_by end,
+    superseded_at = case when i.state ? 'superseded_at' then (i.state ->> 'superseded_at')::timestamptz
+        else m.superseded_at end,
+    valid_from = case when i.state ? 'valid_from' then (i.state ->> 'valid_from')::timestamptz else m.valid_from end,
+    valid_to = case when i.state ? 'valid_to' then (i.state ->> 'valid_to')::timestamptz else m.valid_to end,
+    version = greatest(1, m.version - 1), updated_at = %(at)s
+from (select %(state)s::jsonb as state) as i
+where m.space_id = %(space)s and m.id = %(id)s;
+
+-- name: stand_again
+-- Lets those stand that were held only against some memories.
+update memory m set status = 'active', version = greatest(1, m.version - 1), updated_at = %(at)s
+where m.space_id = %(space)s and m.status = 'held'
+  and exists (select from memory_link l where l.space_id = m.space_id and l.from_id = m.id
+              and l.relation = 'contradicts' and l.undone_at is null and l.to_id = any(%(memories)s::uuid[]))
+  and not exists (select from memory_link l where l.space_id = m.space_id and l.from_id = m.id
+              and l.relation = 'contradicts' and l.undone_at is null and l.to_id <> all(%(memories)s::uuid[]))
+returning m.id;
+
+-- name: lock_repaired
+-- Locks memories away; what was history stays away.
+update memory set status = case when status in ('active', 'held', 'quarantined') then 'quarantined' else 'archived' end,
+    pending = false, superseded_by = null, superseded_at = null,
+    version = version + 1, updated_at = %(at)s
+where space_id = %(space)s and id = any(%(memories)s::uuid[]) and status <> 'archived' and not immutable;
+
+-- name: said_anew
+-- Another memory of the same words, owner, kind and day that stands.
+select t.id from memory m
+join memory t on t.space_id = m.space_id and t.fold = m.fold and t.kind = m.kind and t.id <> m.id
+    and t.agent_id is not distinct from m.agent_id and t.event_day is not distinct from m.event_day
+where m.space_id = %(space)s and m.id = %(id)s and t.status in ('active', 'held', 'quarantined')
+  and t.id <> all(%(bad)s::uuid[])
+limit 1;

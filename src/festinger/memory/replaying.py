@@ -232,7 +232,7 @@ async def _told(
     merges = [
         await _merge(desk, transaction, space, each, voices)
         for each in changes
-        if each.op is Op.MERGE and each.after.get("into") == str(memory.id)
+        if each.op is Op.MERGE and each.after["into"] == str(memory.id) and "forgotten" not in each.after
     ]
     return retold(
         [voice for voice in voices if voice.because != REPAIRED],

@@ -5,6 +5,7 @@ within a time. What came from somewhere and was said elsewhere too only loses wh
 the look into the tables; what is done to what was meant is left to `forgetting` and `repairing`.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -65,7 +66,9 @@ class Reach:
 
     whole: frozenset[MemoryId]
     sightings: Mapping[MemoryId, tuple[UUID, ...]]
-    """Of every memory that was said there, whole ones included."""
+    """By the memory that holds them now; those of whole ones included."""
+    with_twins: bool = False
+    """Whether what says the same is meant too: whoever names a memory means what it says."""
 
     @property
     def trimmed(self) -> list[MemoryId]:
@@ -77,7 +80,7 @@ async def reach(transaction: Transaction, space: SpaceId, selector: Selector) ->
     selector = selector.checked()
     named = await _named(transaction, space, selector) if selector.names_memories else None
     if not selector.names_a_place:
-        return Reach(whole=frozenset(named or ()), sightings={})
+        return Reach(whole=frozenset(named or ()), sightings={}, with_twins=True)
     rows = await transaction.all(
         Q["said_there"],
         space=space,
@@ -88,10 +91,16 @@ async def reach(transaction: Transaction, space: SpaceId, selector: Selector) ->
         since=selector.since,
         until=selector.until,
     )
-    said = [row for row in rows if named is None or row["memory_id"] in named]
+    said = [row for row in rows if named is None or row["home"] in named]
+    there = Counter(row["home"] for row in said)
+    held = sorted({row["memory_id"] for row in said})
+    totals = await transaction.all(Q["sightings_by_home"], space=space, memories=held) if held else []
+    sightings: dict[MemoryId, list[UUID]] = {}
+    for row in said:
+        sightings.setdefault(row["memory_id"], []).append(row["id"])
     return Reach(
-        whole=frozenset(row["memory_id"] for row in said if len(row["sightings"]) == row["said"]),
-        sightings={row["memory_id"]: tuple(row["sightings"]) for row in said},
+        whole=frozenset(row["home"] for row in totals if there[row["home"]] == row["said"]),
+        sightings={memory: tuple(ids) for memory, ids in sightings.items()},
     )
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.errors import Refused, UndoBlocked
+from festinger.errors import UndoBlocked
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.judgement import Relation, by_person
 from festinger.memory.changes import Change, Op, changes_of, find_change, same_columns
@@ -21,6 +21,7 @@ from festinger.memory.kinds import Status
 from festinger.memory.links import Link, part
 from festinger.memory.memory import Memory, belief_columns
 from festinger.memory.pairs import pair_between
+from festinger.memory.repairing import undo_repair
 from festinger.memory.states import STATE, find_all, lock
 from festinger.seeing.metrics import MEMORY_UNDONE
 from festinger.store.pool import Transaction
@@ -178,12 +179,6 @@ async def _undo_confirm(
             )
 
 
-async def _refuse(
-    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
-) -> None:
-    raise Refused(f"A change of the kind `{change.op}` is undone where it was made.")
-
-
 _UNDOERS = {
     Op.SUPERSEDE: _undo_supersede,
     Op.MERGE: _undo_merge,
@@ -195,7 +190,7 @@ _UNDOERS = {
     Op.QUARANTINE: _undo_state,
     Op.RELEASE: _undo_state,
     Op.SPLIT: _undo_state,
-    Op.REPAIR: _refuse,
+    Op.REPAIR: undo_repair,
 }
 
 
