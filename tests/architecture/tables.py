@@ -61,6 +61,19 @@ OWNERS = {
     "prediction": "outcomes",
     "outcome": "outcomes",
     "outcome_batch": "outcomes",
+    "turn_index": "retrieval",
+    "turn_progress": "retrieval",
+    "words_total": "retrieval",
+    "words_term": "retrieval",
+    "words_counted": "retrieval",
+    "words_waiting": "retrieval",
+    "identifier_part": "retrieval",
+    "memory_co_access": "retrieval",
+    "cue_outcome": "retrieval",
+    "blend": "retrieval",
+    "blend_history": "retrieval",
+    "recall": "retrieval",
+    "recall_hit": "retrieval",
 }
 """Only its owner writes a table."""
 

@@ -184,8 +184,16 @@ OUTCOMES = {
     "ceiling_cleared": shape(memory=TEXT, by=TEXT),
 }
 
+RETRIEVAL = {
+    "recall_made": shape(recall=TEXT, agent=TEXT, session=TEXT, hits=COUNT, abstained=FLAG, below=COUNT),
+    "recall_degraded": shape(recall=TEXT, what=TEXTS),
+    "blend_changed": shape(**{"agent": TEXT, "from": JSON, "to": JSON, "outcomes": COUNT}),
+    "weights_nudged": shape(recall=TEXT, up=COUNT, down=COUNT),
+    "turns_indexed": shape(session=TEXT, turns=COUNT),
+}
+
 CATALOGUE: Mapping[str, Shape] = MappingProxyType(
-    {**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD, **JUDGE, **MEMORY, **OUTCOMES}
+    {**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD, **JUDGE, **MEMORY, **OUTCOMES, **RETRIEVAL}
 )
 
 AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)

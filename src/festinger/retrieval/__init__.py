@@ -1,4 +1,14 @@
 """What should be brought to mind?
 
-Will turn a cue into the few memories worth showing, or into an honest nothing. Not built yet.
+Keeps how common each word is, what was said as it is searched, and the record of every recall. Decides which memories
+and turns come to mind for a cue, in which order, or that nothing does. Left to others: what is stored and in which
+state (`memory`), vectors and their thresholds (`embedding`), what use does to a memory (`outcomes`), where notes go in
+a prompt (`proxy`, `agent`).
+
+What other rooms call, each taking a `desk.Desk`:
+
+    recall.recall(desk, place, wish)                      the few memories worth showing, or none
+    counting.count_words / recount                        how common words are
+    turns.index_turns(desk, space)                        makes what was said searchable
+    record.recalls / find_recall / prune_recalls          what was recalled
 """

@@ -15,6 +15,7 @@ from festinger.settings.beliefs import JudgeSettings as JudgeSettings
 from festinger.settings.beliefs import MemorySettings as MemorySettings
 from festinger.settings.beliefs import WorldSettings as WorldSettings
 from festinger.settings.outcomes import OutcomesSettings as OutcomesSettings
+from festinger.settings.retrieval import RetrievalSettings as RetrievalSettings
 from festinger.settings.section import (
     CRON_WORDS,
     MODEL_WORDS,
@@ -87,6 +88,7 @@ class EmbeddingSettings(Section):
 
 class RerankSettings(Section):
     model: str = key("", "Reranker, as `provider:model`; empty for none.", restart=True)
+    timeout_ms: int = key(400, "Longest that a recall waits for the reranker.", ge=1, le=60_000)
 
 
 class LlmSettings(Section):
@@ -322,4 +324,5 @@ class Settings(Section):
     judge: JudgeSettings = JudgeSettings()
     episodes: EpisodesSettings = EpisodesSettings()
     outcomes: OutcomesSettings = OutcomesSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
     bench: BenchSettings = BenchSettings()

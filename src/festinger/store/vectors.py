@@ -96,7 +96,9 @@ def index_name(table: str, model: VectorModel) -> str:
     return f"{table}_hnsw_{digest}"
 
 
-async def ensure_index(store: Store, table: str, model: VectorModel, *, purpose: str | None = None) -> bool:
+async def ensure_index(
+    store: Store, table: str, model: VectorModel, *, purpose: str | None = None, column: str = "vector"
+) -> bool:
     """Have the index of a model in place; whether it is. Takes long the first time, and blocks no write.
 
     A table that keeps vectors of several purposes is indexed for the one that is searched.
@@ -116,9 +118,8 @@ async def ensure_index(store: Store, table: str, model: VectorModel, *, purpose:
         # What an earlier build left unfinished is in the way of this one.
         await connection.execute(_placed(Q["drop_vector_index"], index=index).encode())
         query = Q["create_vector_index" if purpose is None else "create_purpose_index"]
-        await connection.execute(
-            _placed(query, index=index, table=table, model=model, purpose=purpose).encode()
-        )
+        names = {"index": index, "table": table} | ({} if purpose else {"column": column})
+        await connection.execute(_placed(query, model=model, purpose=purpose, **names).encode())
         log.info("vector index built", table=table, model=model.name)
         return True
 

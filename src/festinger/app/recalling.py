@@ -1,0 +1,135 @@
+"""How is bringing to mind joined to the rest of the house?
+
+Builds what the room needs, makes its jobs known, and lets it hear what changes words and what was said. Recalls are
+written down beside the requests; what is still being written when the house closes is waited for a moment.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.reranker import Reranker
+from festinger.events.event import Event
+from festinger.ids import Origin, SpaceId
+from festinger.jobs.run import Run
+from festinger.jobs.work import Queue
+from festinger.retrieval.counting import HEARD, count_words, note_change, recount
+from festinger.retrieval.desk import Desk, Terms
+from festinger.retrieval.record import prune_recalls
+from festinger.retrieval.turns import embed_turns, index_turns
+from festinger.store.pool import Transaction
+from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
+
+if TYPE_CHECKING:
+    from festinger.app.wiring import App
+
+COUNT_WORDS = "count_words"
+RECOUNT_WORDS = "recount_words"
+INDEX_TURNS = "index_turns"
+TEND_RECALLS = "tend_recalls"
+
+EACH_MINUTE = "* * * * *"
+NIGHTLY = "41 3 * * *"
+TURN_TABLE = "turn_index"
+LAST_WORDS_SECONDS = 2.0
+"""What records that are still being written get when the house closes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRoom:
+    """Bringing to mind, as this process opens it."""
+
+    desk: Desk
+    writing: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    async def finish(self) -> None:
+        """Wait a moment for the records that are still being written."""
+        if self.writing:
+            await asyncio.wait(set(self.writing), timeout=LAST_WORDS_SECONDS)
+        for task in set(self.writing):
+            task.cancel()
+
+
+def build_recall(app: "App") -> RecallRoom:
+    """The room, with everything that it takes from the house."""
+    writing: set[asyncio.Task[Any]] = set()
+
+    def later(work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.create_task(work)
+        writing.add(task)
+        task.add_done_callback(writing.discard)
+
+    def terms(space: SpaceId) -> Terms:
+        chosen = app.settings.for_space(space)
+        trusts = {Origin(name): number for name, number in chosen.memory.trusts.items()}
+        return Terms(
+            retrieval=chosen.retrieval,
+            rerank_timeout_ms=chosen.rerank.timeout_ms,
+            trusts=lambda origin: trusts.get(Origin(origin), 0.5),
+        )
+
+    def embedder() -> Embedder | None:
+        return app.embedder
+
+    def reranker() -> Reranker | None:
+        return app.reranker
+
+    desk = Desk(
+        store=app.store,
+        outbox=app.outbox,
+        clock=app.tools.clock,
+        stopwatch=app.tools.stopwatch,
+        new_id=app.tools.new_id,
+        terms=terms,
+        embedder=embedder,
+        reranker=reranker,
+        memory=app.memory.desk,
+        on_read=app.outcomes.on_read,
+        later=later,
+    )
+    return RecallRoom(desk=desk, writing=writing)
+
+
+def register_recall(app: "App", room: RecallRoom) -> None:
+    """Make the room's jobs and its subscribers known."""
+    desk = room.desk
+
+    async def count(_run: Run) -> None:
+        for space in app.directory.ids():
+            await count_words(desk, space)
+
+    async def count_anew(_run: Run, *, space: str) -> int:
+        return await recount(desk, SpaceId(space))
+
+    async def index(_run: Run) -> None:
+        for space in app.directory.ids():
+            await index_turns(desk, space)
+            await embed_turns(desk, space)
+            await count_words(desk, space)
+        await _index_vectors(app, room)
+
+    async def tend(_run: Run) -> None:
+        for space in app.directory.ids():
+            await prune_recalls(desk, space)
+
+    async def hear(transaction: Transaction, event: Event) -> None:
+        await note_change(desk, transaction, event)
+
+    app.jobs.register(COUNT_WORDS, count, queue=Queue.INDEX, schedule=EACH_MINUTE)
+    app.jobs.register(RECOUNT_WORDS, count_anew, queue=Queue.INDEX, limit=timedelta(hours=6))
+    app.jobs.register(INDEX_TURNS, index, queue=Queue.INDEX, schedule=EACH_MINUTE, limit=timedelta(hours=6))
+    app.jobs.register(TEND_RECALLS, tend, queue=Queue.SLEEP, schedule=NIGHTLY)
+    for name in HEARD:
+        app.outbox.subscribe(name, COUNT_WORDS, hear)
+
+
+async def _index_vectors(app: "App", room: RecallRoom) -> None:
+    """Have the index of the present model in place once a space has so many parts that it is searched by it."""
+    embedder = app.embedder
+    sizes = [size for (_, name), size in room.desk.sizes.items() if embedder and name == embedder.name]
+    if embedder is not None and any(size.parts >= READ_WHOLE_BELOW // 2 for size in sizes):
+        model = VectorModel(name=embedder.name, dims=embedder.dimensions)
+        await ensure_index(app.store, TURN_TABLE, model, column="embedding")

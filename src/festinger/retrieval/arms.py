@@ -1,0 +1,271 @@
+"""What might answer a cue?
+
+Three questions to the database, all within one transaction of the request path: the words of the cue and how common
+they are; what is near in meaning, shares words or lies in the time; and everything that is known of those. One way of
+searching that fails leaves the others; if all fail the store is down, and nobody may take that for "nothing known".
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from festinger.embedding.embedder import Embedder, Purpose
+from festinger.embedding.none import NAME as NO_EMBEDDER
+from festinger.errors import ProviderDown, ProviderRefused
+from festinger.memory.history import believed
+from festinger.memory.memory import Place
+from festinger.retrieval.candidate import MEMORY, TURN, Candidate, Vector, candidate_of
+from festinger.retrieval.cue import Cue
+from festinger.retrieval.desk import Desk, Size
+from festinger.retrieval.scoring import VECTOR_ARM, WORDS_ARM, Asked
+from festinger.retrieval.wish import Wish
+from festinger.retrieval.words import Held, Statistics, bm25, held, pool_query, quoted, rarest
+from festinger.seeing.metrics import RECALL_ARM_SECONDS
+from festinger.settings.tree import RetrievalSettings
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, for_model, halfvec
+
+Q = queries_of("festinger.retrieval")
+
+EMBEDDER = "embedder"
+NO_MODEL = VectorModel(name="", dims=1)
+"""Stands where a query names a model and none is searched by."""
+CLOSE = 200
+"""Texts that share the most telling words and are scored exactly."""
+MOST_COUNTED = 20_000
+COUNTED_FOR = 30.0
+"""Seconds for which the size of a space is taken for known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Probe:
+    """A cue as a vector of one model."""
+
+    model: VectorModel
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What each way of searching gave, best first or in no order."""
+
+    arms: Mapping[str, Sequence[UUID]]
+    types: Mapping[UUID, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CueRead:
+    """What the database says of a cue."""
+
+    asked: Asked
+    must: str | None
+    open_episode: UUID | None
+
+
+def usable(embedder: Embedder | None) -> Embedder | None:
+    """The embedder, if its cosines mean something to us."""
+    if embedder is None or embedder.name == NO_EMBEDDER or not embedder.profile.calibrated:
+        return None
+    return embedder
+
+
+async def embed_cue(embedder: Embedder | None, cue: Cue) -> Probe | None:
+    """The cue as a vector; none where nobody can make one. Not within a transaction."""
+    if embedder is None:
+        return None
+    try:
+        [vector] = await embedder.embed([cue.text], Purpose.QUERY)
+    except (ProviderDown, ProviderRefused):
+        return None
+    model = VectorModel(name=embedder.name, dims=embedder.dimensions)
+    return Probe(model=model, vector=np.asarray(vector, dtype=np.float32))
+
+
+async def read_words(
+    desk: Desk, transaction: Transaction, place: Place, cue: Cue, *, probe: Probe | None
+) -> CueRead:
+    rows = await transaction.all(
+        Q["read_cue"],
+        space=place.space,
+        agent=place.agent,
+        session=place.session,
+        cue=cue.text,
+        phrases=list(cue.phrases),
+        without=list(cue.without),
+    )
+    terms = [row for row in rows if row["term"] is not None]
+    first = rows[0]
+    statistics = {
+        source: Statistics(
+            docs=first[f"{source}_docs"] or 0,
+            total_len=first[f"{source}_len"] or 0,
+            df={row["term"]: row[f"{source}_df"] for row in terms},
+        )
+        for source in (MEMORY, TURN)
+    }
+    asked = Asked(
+        cue=cue,
+        terms=tuple(row["term"] for row in terms),
+        statistics=statistics,
+        has_vector=probe is not None,
+        now=desk.clock(),
+    )
+    return CueRead(asked=asked, must=first["must"], open_episode=first["open_episode"])
+
+
+async def find(
+    transaction: Transaction,
+    place: Place,
+    wish: Wish,
+    *,
+    read: CueRead,
+    probe: Probe | None,
+    size: Size | None,
+    settings: RetrievalSettings,
+) -> Found:
+    """The best of each way of searching."""
+    with RECALL_ARM_SECONDS.labels("all").time():
+        rows = await transaction.all(
+            for_model(Q["candidates"], probe.model if probe else NO_MODEL),
+            **_search(place, wish, read=read, probe=probe, size=size, settings=settings),
+        )
+    types = {row["ref"]: row["type"] for row in rows}
+    arms: dict[str, list[UUID]] = {}
+    for row in rows:
+        if row["arm"] != WORDS_ARM:
+            arms.setdefault(row["arm"], []).append(row["ref"])
+    arms[WORDS_ARM] = _best_by_words(rows, read.asked, settings)
+    if probe is None:
+        arms.pop(VECTOR_ARM, None)
+    return Found(arms={arm: refs for arm, refs in arms.items() if refs}, types=types)
+
+
+def _search(
+    place: Place,
+    wish: Wish,
+    *,
+    read: CueRead,
+    probe: Probe | None,
+    size: Size | None,
+    settings: RetrievalSettings,
+) -> dict[str, Any]:
+    terms, statistics, span = read.asked.terms, read.asked.statistics, read.asked.cue.span
+    chosen = rarest(terms, statistics[MEMORY]) if len(terms) > 1 else list(terms)
+    pools = {
+        source: pool_query(terms, statistics[source], pool=settings.words_pool) for source in (MEMORY, TURN)
+    }
+    return {
+        **wish.parameters(),
+        "space": place.space,
+        "agent": place.agent,
+        "open_episode": read.open_episode,
+        "must": read.must,
+        "by_vector": probe is not None,
+        "probe": halfvec(probe.vector) if probe else None,
+        "memories_whole": size is None or size.vectors < READ_WHOLE_BELOW,
+        "turns_whole": size is None or size.parts < READ_WHOLE_BELOW,
+        "by_words": bool(terms),
+        "memory_pool": pools[MEMORY],
+        "turn_pool": pools[TURN],
+        "terms": list(terms),
+        "queries": [quoted(term) for term in chosen],
+        "memory_idf": [statistics[MEMORY].idf(term) for term in chosen],
+        "turn_idf": [statistics[TURN].idf(term) for term in chosen],
+        "close": CLOSE,
+        "arm": settings.arm_size,
+        "from": span.start if span else None,
+        "to": span.end if span else None,
+    }
+
+
+def _best_by_words(
+    rows: Sequence[Mapping[str, Any]], asked: Asked, settings: RetrievalSettings
+) -> list[UUID]:
+    scores = [
+        (
+            -bm25(
+                _held(row, settings), asked.statistics[row["type"]], k1=settings.bm25_k1, b=settings.bm25_b
+            ),
+            row,
+        )
+        for row in rows
+        if row["arm"] == WORDS_ARM
+    ]
+    ordered = sorted(scores, key=lambda each: (each[0], str(each[1]["ref"])))
+    return [row["ref"] for _, row in ordered[: settings.arm_size]]
+
+
+def _held(row: Mapping[str, Any], settings: RetrievalSettings) -> Held:
+    return held(
+        row["terms"], row["own"], row["beside"], length=row["len"], context_weight=settings.context_weight
+    )
+
+
+async def fetch(
+    desk: Desk,
+    transaction: Transaction,
+    place: Place,
+    wish: Wish,
+    *,
+    read: CueRead,
+    found: Found,
+    probe: Probe | None,
+    settings: RetrievalSettings,
+) -> list[Candidate]:
+    """Everything that is known of what was found."""
+    refs = dict.fromkeys(ref for each in found.arms.values() for ref in each)
+    rows = await transaction.all(
+        for_model(Q["fetch"], probe.model if probe else NO_MODEL),
+        space=place.space,
+        memories=[ref for ref in refs if found.types[ref] == MEMORY],
+        turns=[ref for ref in refs if found.types[ref] == TURN],
+        terms=list(read.asked.terms),
+        probe=halfvec(probe.vector) if probe else None,
+    )
+    kept = await _standing(desk, transaction, place, wish, rows)
+    return [
+        candidate_of(
+            row,
+            probe=probe.vector if probe else None,
+            now=read.asked.now,
+            context_weight=settings.context_weight,
+        )
+        for row in kept
+    ]
+
+
+async def _standing(
+    desk: Desk, transaction: Transaction, place: Place, wish: Wish, rows: Sequence[dict[str, Any]]
+) -> Sequence[dict[str, Any]]:
+    """Only what was believed, or held, at the moments that are asked for."""
+    if wish.as_of is None and wish.valid_at is None:
+        return rows
+    ids = [row["ref"] for row in rows if row["type"] == MEMORY]
+    stood = await believed(
+        desk.memory, transaction, place.space, ids, as_of=wish.as_of, valid_at=wish.valid_at
+    )
+    return [row for row in rows if row["type"] != MEMORY or row["ref"] in stood]
+
+
+async def size_of(desk: Desk, transaction: Transaction, place: Place, model: VectorModel) -> Size:
+    """How much there is to search; looked at now and then."""
+    key, now = (place.space, model.name), desk.stopwatch()
+    known = desk.sizes.get(key)
+    if known is not None and now - known.at < COUNTED_FOR:
+        return known
+    row = await transaction.one(
+        Q["count_searchable"], space=place.space, model=model.name, limit=MOST_COUNTED
+    )
+    desk.sizes[key] = Size(**row, at=now)
+    return desk.sizes[key]
+
+
+def missing_vectors(size: Size | None) -> str | None:
+    """What is said where memories cannot be found by meaning."""
+    if size is None or size.vectors >= size.memories:
+        return None
+    return f"vectors {size.memories - size.vectors:,} of {size.memories:,} missing"

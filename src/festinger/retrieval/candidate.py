@@ -1,0 +1,126 @@
+"""What is known of something that might answer a cue?
+
+A memory or a turn as the search fetched it, whichever it is; how near it is to the cue, by which words, and which ways
+of searching found it. What that is worth is decided elsewhere.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from festinger.memory.fading import effective, idle_days
+from festinger.memory.weight import Weight
+from festinger.retrieval.words import Held, held
+
+MEMORY, TURN = "memory", "turn"
+VECTOR_HEADER = 4
+"""Bytes before the numbers of a vector: how many there are."""
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidate:
+    type: str
+    ref: UUID
+    kind: str
+    content: str
+    compressed: str | None
+    context: str | None
+    origin: str
+    trust: float
+    confidence: float
+    weight: Weight
+    effective: Weight
+    immutable: bool
+    status: str
+    event_time: datetime | None
+    learned_at: datetime
+    last_accessed: datetime | None
+    source: str | None
+    session: str | None
+    slot: tuple[str, str] | None
+    version: int
+    owner: str
+    speaker: str | None
+    disputed: bool
+    derives_from: frozenset[UUID]
+    held: Held
+    vector: Vector | None
+    cosine: float | None = None
+    """How near it is: of a turn the mean of its first and its best part, so that many parts are no advantage."""
+    best: float | None = None
+    """How near its nearest part is."""
+    arms: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def happened(self) -> datetime:
+        return self.event_time or self.learned_at
+
+    @property
+    def is_memory(self) -> bool:
+        return self.type == MEMORY
+
+
+def candidate_of(
+    row: Mapping[str, Any], *, probe: Vector | None, now: datetime, context_weight: float
+) -> Candidate:
+    vector = numbers(row["vector"])
+    first = float(vector @ probe) if vector is not None and probe is not None else None
+    best = first if row["best"] is None else max(float(row["best"]), first or -1.0)
+    weight = Weight(alpha=row["weight_alpha"], beta=row["weight_beta"])
+    touched = (row["learned_at"], row["last_accessed"], row["last_confirmed"])
+    slot = (row["subject_key"], row["attribute_key"]) if row["attribute_key"] else None
+    is_turn = row["type"] == TURN
+    return Candidate(
+        type=row["type"],
+        ref=row["ref"],
+        kind=row["kind"],
+        content=row["content"],
+        compressed=row["compressed"],
+        context=row["context"],
+        origin=row["origin"],
+        trust=float(row["trust"]),
+        confidence=float(row["confidence"]),
+        weight=weight,
+        # What was said has no weight that could fade.
+        effective=weight
+        if is_turn
+        else effective(
+            weight,
+            idle_days=idle_days(touched, now=now),
+            reads=row["access_count"],
+            immutable=row["immutable"],
+        ),
+        immutable=row["immutable"],
+        status=row["status"],
+        event_time=row["event_time"],
+        learned_at=row["learned_at"],
+        last_accessed=row["last_accessed"],
+        source=row["source"],
+        session=row["session_id"],
+        slot=slot,
+        version=row["version"],
+        owner=row["owner"],
+        speaker=row["speaker"].lower() if row["speaker"] else None,
+        disputed=row["disputed"],
+        derives_from=frozenset(each for each in row["derives_from"] if each),
+        held=held(
+            row["terms"], row["own"], row["beside"], length=row["len"] or 0, context_weight=context_weight
+        ),
+        vector=vector,
+        cosine=None if first is None else (first + (best if best is not None else first)) / 2,
+        best=best,
+    )
+
+
+def numbers(packed: bytes | None) -> Vector | None:
+    """A vector as the database sends it."""
+    if packed is None:
+        return None
+    return np.frombuffer(packed, dtype=">f2", offset=VECTOR_HEADER).astype(np.float32)

@@ -1,0 +1,86 @@
+"""How common is each word?
+
+The counts follow the texts: whoever learns, edits or puts away something leaves its name here, and a job takes the old
+words out of the counts and puts the new ones in. Counting is by state, not by difference, so that a text that is
+counted twice counts once. A text is found in the moment it is stored, whatever the counts say.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from festinger.events.event import Event
+from festinger.ids import SpaceId
+from festinger.retrieval.candidate import MEMORY
+from festinger.retrieval.desk import Desk
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.retrieval")
+
+BATCH = 500
+
+HEARD = {
+    "fact_learned": ("memory",),
+    "memory_superseded": ("old", "new"),
+    "memory_merged": ("memory", "into"),
+    "memory_archived": ("memory",),
+    "memory_restored": ("memory",),
+    "memory_held": ("memory", "against"),
+    "memory_quarantined": ("memory",),
+    "memory_released": ("memory",),
+    "memory_edited": ("memory",),
+}
+"""What changes the words that stand, and whose they are."""
+
+
+async def note_change(desk: Desk, transaction: Transaction, event: Event) -> None:
+    """A subscriber: the memories that an event names wait to be counted."""
+    refs = [UUID(event.payload[name]) for name in HEARD[event.name]]
+    await wait_for_counting(desk, transaction, event.space, MEMORY, refs)
+
+
+async def wait_for_counting(
+    desk: Desk, transaction: Transaction, space: SpaceId, source: str, refs: Sequence[UUID]
+) -> None:
+    await transaction.run(
+        Q["wait_for_counting"], space=space, source=source, refs=sorted(refs), at=desk.clock()
+    )
+
+
+async def count_words(desk: Desk, space: SpaceId) -> int:
+    """Count what waits; how many texts."""
+    counted = 0
+    while taken := await _count_batch(desk, space):
+        counted += taken
+    return counted
+
+
+async def recount(desk: Desk, space: SpaceId) -> int:
+    """Count all anew; how many texts."""
+    async with desk.store.transaction(patient=True) as transaction:
+        await transaction.all(Q["lock_counts"], space=space)
+        await transaction.run(Q["forget_counts"], space=space)
+    counted = 0
+    while True:
+        async with desk.store.transaction(patient=True) as transaction:
+            rows = await transaction.all(Q["uncounted"], space=space, limit=10 * BATCH)
+            await _count(transaction, space, [(row["source"], row["ref"]) for row in rows])
+        if not rows:
+            return counted
+        counted += len(rows)
+
+
+async def _count_batch(desk: Desk, space: SpaceId) -> int:
+    async with desk.store.transaction() as transaction:
+        rows = await transaction.all(Q["take_waiting"], space=space, limit=BATCH)
+        await _count(transaction, space, [(row["source"], row["ref"]) for row in rows])
+    return len(rows)
+
+
+async def _count(transaction: Transaction, space: SpaceId, texts: Sequence[tuple[str, UUID]]) -> None:
+    if not texts:
+        return
+    await transaction.all(Q["lock_counts"], space=space)
+    for source in sorted({source for source, _ in texts}):
+        refs = [ref for kind, ref in texts if kind == source]
+        await transaction.run(Q["count_words"], space=space, source=source, refs=refs)

@@ -1,0 +1,63 @@
+"""What does a cue ask for, beside its words?
+
+Words in quotes must stand next to each other, `-word` must not stand there at all. Some cues ask for what the assistant
+itself said, some for the past. Whose names they hold is read from their capital letters and small ones alike. Times are
+left to `text.spans`, stems and stopwords to the database.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from festinger.text.spans import Span, span_in
+
+_QUOTED = re.compile(r'["“”]([^"“”]{1,200})["“”]')
+_WITHOUT = re.compile(r"(?:(?<=\s)|^)-([A-Za-z][\w.@-]*)")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+
+LISTS = Path(__file__).parent / "lists"
+
+
+def phrases(name: str) -> re.Pattern[str]:
+    """The phrases of one list as a pattern that finds any of them as whole words."""
+    lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    wanted = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, wanted))})\b", re.IGNORECASE)
+
+
+_OWN_WORDS = phrases("own_words")
+_PAST = phrases("past")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    text: str
+    """Without what must not stand in a hit."""
+    phrases: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    """Every word of it in small letters, by which speakers are known."""
+    asks_model: bool = False
+    asks_past: bool = False
+    span: Span | None = None
+
+    @property
+    def wants_newest(self) -> bool:
+        """Whether of two that differ the newer one is meant."""
+        return not (self.asks_past or self.span is not None)
+
+
+def read_cue(text: str, *, now: datetime) -> Cue:
+    without = tuple(_WITHOUT.findall(text))
+    plain = _WITHOUT.sub(" ", text).strip() if without else text
+    words = {word.lower() for word in _WORD.findall(plain)}
+    return Cue(
+        text=plain or text,
+        phrases=tuple(_QUOTED.findall(plain)),
+        without=without if plain else (),
+        names=frozenset(words | {word.removesuffix("'s").removesuffix("’s") for word in words}),
+        asks_model=_OWN_WORDS.search(plain) is not None,
+        asks_past=_PAST.search(plain) is not None,
+        span=span_in(plain, now=now),
+    )

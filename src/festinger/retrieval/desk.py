@@ -1,0 +1,70 @@
+"""What does every deed of this room need, whatever it does?
+
+Ports to what stands beside this room are handed in at wiring, and do nothing where nobody was: noting what was read,
+and work that is done after the answer.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import Clock, Stopwatch
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.reranker import Reranker
+from festinger.events.outbox import Outbox
+from festinger.ids import NewId, SpaceId
+from festinger.memory.desk import Desk as MemoryDesk
+from festinger.memory.memory import Place
+from festinger.settings.tree import RetrievalSettings
+from festinger.store.pool import Store, Transaction
+
+OnRead = Callable[[Transaction, Place, Sequence[UUID]], Awaitable[object]]
+"""Notes that memories were read, within the transaction that writes the recall down."""
+
+Later = Callable[[Coroutine[Any, Any, Any]], None]
+"""Runs something after the answer."""
+
+
+async def nobody_notes(_transaction: Transaction, _place: Place, _memories: Sequence[UUID]) -> None:
+    """For a wiring without outcomes."""
+
+
+def never(work: Coroutine[Any, Any, Any]) -> None:
+    """For a wiring that keeps no records."""
+    work.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """The settings that are in force for a space now."""
+
+    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    rerank_timeout_ms: int = 400
+    trusts: Callable[[str], float] = lambda _origin: 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How much there is to search in a space, when somebody last looked."""
+
+    memories: int
+    vectors: int
+    parts: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    store: Store
+    outbox: Outbox
+    clock: Clock
+    stopwatch: Stopwatch
+    new_id: NewId
+    terms: Callable[[SpaceId], Terms]
+    embedder: Callable[[], Embedder | None]
+    memory: MemoryDesk
+    reranker: Callable[[], Reranker | None] = lambda: None
+    later: Later = never
+    on_read: OnRead = nobody_notes
+    sizes: dict[tuple[SpaceId, str], Size] = field(default_factory=dict)

@@ -1,0 +1,121 @@
+"""What is a hit, and in which order do hits come?
+
+A candidate with its score and all that led to it. The order is the same on every machine: by score, then the later
+one, then by id. Among neighbours that tell of the same thing the newer comes first, and a twin of a better hit goes
+into that one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from festinger.retrieval.candidate import Candidate
+from festinger.retrieval.weighing import Prior
+
+FIRST_LOOKED_AT = 20
+"""Best hits among which newer ones go first."""
+MOST_SOURCES = 2
+"""A memory of more turns sums them up and does not stand for each of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hit:
+    candidate: Candidate
+    score: float
+    match: float
+    rrf: float
+    bm25: float
+    coverage: float
+    evidence: float
+    prior: Prior
+    reranked: float | None = None
+    also: tuple[UUID, ...] = ()
+    moved: bool = False
+    """Whether it stands where it does because it is newer or older than its neighbour."""
+    is_dormant: bool = False
+    hops: tuple[str, ...] = ()
+    blend: dict[str, Any] = field(default_factory=dict)
+
+
+def in_order(hits: Sequence[Hit]) -> list[Hit]:
+    return sorted(
+        hits, key=lambda hit: (-hit.score, -hit.candidate.happened.timestamp(), str(hit.candidate.ref))
+    )
+
+
+def likeness(one: Candidate, other: Candidate) -> float | None:
+    if one.vector is None or other.vector is None:
+        return None
+    return float(one.vector @ other.vector)
+
+
+def newer_first(hits: Sequence[Hit], *, window: float, bar: float | None) -> list[Hit]:
+    """Hits of one speaker about one thing, and about as good, share their places newest first.
+
+    `window` is how far below the better one's score the other may lie, `bar` how near they must be in meaning where
+    they fill no common slot.
+    """
+    best, rest = list(hits[:FIRST_LOOKED_AT]), list(hits[FIRST_LOOKED_AT:])
+    taken: set[int] = set()
+    for place, hit in enumerate(best):
+        if place in taken:
+            continue
+        group = [place] + [
+            other
+            for other in range(place + 1, len(best))
+            if other not in taken
+            and best[other].score >= (1.0 - window) * hit.score
+            and _tell_of_the_same(hit.candidate, best[other].candidate, bar)
+        ]
+        taken.update(group)
+        newest = sorted((best[at] for at in group), key=lambda each: -each.candidate.happened.timestamp())
+        for at, each in zip(group, newest, strict=True):
+            best[at] = each if each is best[at] else replace(each, moved=True)
+    return best + rest
+
+
+def _tell_of_the_same(one: Candidate, other: Candidate, bar: float | None) -> bool:
+    if (one.origin, one.owner) != (other.origin, other.owner):
+        return False
+    if one.slot is not None and one.slot == other.slot:
+        return True
+    if one.type == other.type and one.speaker != other.speaker:
+        return False
+    near = likeness(one, other)
+    return near is not None and bar is not None and near >= bar
+
+
+def without_twins(hits: Sequence[Hit], *, bar: float | None) -> list[Hit]:
+    """Hits that say nothing that a better one does not say, folded into that one."""
+    kept: list[Hit] = []
+    for hit in hits:
+        twin = next(
+            (at for at, each in enumerate(kept) if _is_twin(each.candidate, hit.candidate, bar)), None
+        )
+        if twin is None:
+            kept.append(hit)
+        else:
+            kept[twin] = replace(kept[twin], also=(*kept[twin].also, hit.candidate.ref))
+    return kept
+
+
+def _is_twin(one: Candidate, other: Candidate, bar: float | None) -> bool:
+    if one.owner != other.owner or one.type != other.type:
+        return False
+    if one.content == other.content:
+        return True
+    near = likeness(one, other)
+    return near is not None and bar is not None and near >= bar
+
+
+def without_sources(hits: Sequence[Hit]) -> list[Hit]:
+    """Without the turns that a better hit was learnt from, word by word: they would say it a second time."""
+    told: set[UUID] = set()
+    kept = []
+    for hit in hits:
+        if hit.candidate.is_memory and len(hit.candidate.derives_from) <= MOST_SOURCES:
+            told |= hit.candidate.derives_from
+        if hit.candidate.is_memory or hit.candidate.ref not in told:
+            kept.append(hit)
+    return kept

@@ -1,0 +1,354 @@
+-- Retrieval's statements: reading a cue, finding and fetching what might answer it, counting words, making turns
+-- searchable, and keeping what was recalled.
+
+-- name: read_cue
+-- The words of a cue as they are searched, how common each is among memories and turns, what must and must not stand
+-- in a hit, and the episode that is still going on.
+select terms.term, terms.memory_df, terms.turn_df,
+    (select t.docs from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_docs,
+    (select t.total_len from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_len,
+    (select t.docs from words_total t where t.space_id = %(space)s and t.source = 'turn') as turn_docs,
+    (select t.total_len from words_total t where t.space_id = %(space)s and t.source = 'turn') as turn_len,
+    (select e.id from episode e where e.space_id = %(space)s and e.agent_id = %(agent)s and e.state = 'open'
+        and e.session_id = %(session)s limit 1) as open_episode,
+    (select string_agg('(' || asked.q || ')', ' & ') from (
+        select phraseto_tsquery('english', p.phrase)::text as q from unnest(%(phrases)s::text[]) as p (phrase)
+        where numnode(phraseto_tsquery('english', p.phrase)) > 0
+        union all
+        select '!(' || plainto_tsquery('english', w.word)::text || ')' from unnest(%(without)s::text[]) as w (word)
+        where numnode(plainto_tsquery('english', w.word)) > 0
+    ) as asked) as must
+from (select 1) as always
+left join (
+    select l.term, coalesce(m.df, 0) as memory_df, coalesce(t.df, 0) as turn_df
+    from unnest(tsvector_to_array(to_tsvector('english', %(cue)s))) as l (term)
+    left join words_term m on m.space_id = %(space)s and m.source = 'memory' and m.term = l.term
+    left join words_term t on t.space_id = %(space)s and t.source = 'turn' and t.term = l.term
+) as terms on true;
+
+-- name: count_searchable
+-- How many memories an embedder's vectors could find, how many they do, and how many parts of turns; as far as that
+-- matters.
+select
+    (select count(*) from (select 1 from memory m where m.space_id = %(space)s and m.status = 'active'
+        limit %(limit)s) as counted) as memories,
+    (select count(*) from (select 1 from memory_vector v where v.space_id = %(space)s and v.model = %(model)s
+        and v.purpose = 'store' limit %(limit)s) as counted) as vectors,
+    (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.model = %(model)s
+        limit %(limit)s) as counted) as parts;
+
+-- name: candidates
+-- What each way of searching finds: by meaning (over all vectors of few, by the index of many), by words, by time.
+-- Who may be seen is said once for memories and once for turns, and holds for every way.
+with eligible as not materialized (
+    select m.space_id, m.id, m.content_tsv, coalesce(m.event_time, m.created_at) as happened from memory m
+    where m.space_id = %(space)s and (m.agent_id is null or m.agent_id = %(agent)s)
+      and m.status = any(%(statuses)s) and %(with_memories)s
+      and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
+      and (%(since)s::timestamptz is null or coalesce(m.event_time, m.created_at) >= %(since)s)
+      and (%(until)s::timestamptz is null or coalesce(m.event_time, m.created_at) <= %(until)s)
+      and (%(subject)s::text is null or m.subject_key = %(subject)s)
+      and (%(tags)s::text[] is null or m.tags @> %(tags)s)
+      and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
+      and (%(exclude)s::uuid[] is null or m.id <> all(%(exclude)s))
+      and (%(as_of)s::timestamptz is null
+           or (m.created_at <= %(as_of)s and (m.superseded_at is null or m.superseded_at > %(as_of)s)))
+      and (%(valid_at)s::timestamptz is null or ((m.valid_from is null or m.valid_from <= %(valid_at)s)
+           and (m.valid_to is null or m.valid_to > %(valid_at)s)))
+      and (%(must)s::text is null or m.content_tsv @@ %(must)s::tsquery)
+), said as not materialized (
+    select t.space_id, t.turn_id, t.part, t.content_tsv, t.len, t.at, t.embedding, t.model from turn_index t
+    where t.space_id = %(space)s and t.agent_id = %(agent)s and %(with_turns)s
+      and (%(since)s::timestamptz is null or t.at >= %(since)s)
+      and (%(until)s::timestamptz is null or t.at <= %(until)s)
+      and (%(origins)s::text[] is null or t.origin = any(%(origins)s))
+      and (%(exclude)s::uuid[] is null or t.turn_id <> all(%(exclude)s))
+      and (%(as_of)s::timestamptz is null or t.at <= %(as_of)s)
+      and (%(open_episode)s::uuid is null or t.episode_id <> %(open_episode)s)
+      and (%(must)s::text is null or exists (
+          select 1 from turn_index w where w.space_id = %(space)s and w.turn_id = t.turn_id and w.part = 0
+            and w.content_tsv @@ %(must)s::tsquery))
+), memory_pool as (
+    select e.id, e.content_tsv from eligible e
+    where %(by_words)s and e.content_tsv @@ %(memory_pool)s::tsquery
+    order by (select sum(w.idf) from unnest(%(queries)s::tsquery[], %(memory_idf)s::double precision[]) as w (q, idf)
+              where e.content_tsv @@ w.q) desc nulls last, e.id
+    limit %(close)s
+), turn_pool as (
+    select s.turn_id, s.content_tsv, s.len from said s
+    where %(by_words)s and s.part = 0 and s.content_tsv @@ %(turn_pool)s::tsquery
+    order by (select sum(w.idf) from unnest(%(queries)s::tsquery[], %(turn_idf)s::double precision[]) as w (q, idf)
+              where s.content_tsv @@ w.q) desc nulls last, s.turn_id
+    limit %(close)s
+)
+select 'vector' as arm, 'memory' as type, near.id as ref, null::text[] as terms, null::integer[] as own,
+    null::integer[] as beside, 0 as len
+from (
+    select e.id from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
+    where %(by_vector)s and %(memories_whole)s
+      and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
+    order by (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0, e.id limit %(arm)s
+) as near
+union all
+select 'vector', 'memory', near.id, null, null, null, 0 from (
+    select e.id from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
+    where %(by_vector)s and not %(memories_whole)s
+      and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
+    order by v.embedding::halfvec({dims}) <=> %(probe)s::halfvec limit %(arm)s
+) as near
+union all
+select distinct 'vector', 'turn', near.turn_id, null::text[], null::integer[], null::integer[], 0 from (
+    select s.turn_id from said s
+    where %(by_vector)s and %(turns_whole)s and s.model = {model}
+    order by (s.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0, s.turn_id limit 2 * %(arm)s
+) as near
+union all
+select distinct 'vector', 'turn', near.turn_id, null::text[], null::integer[], null::integer[], 0 from (
+    select s.turn_id from said s
+    where %(by_vector)s and not %(turns_whole)s and s.model = {model}
+    order by s.embedding::halfvec({dims}) <=> %(probe)s::halfvec limit 2 * %(arm)s
+) as near
+union all
+select 'words', 'memory', p.id, held.terms, held.own, null, length(p.content_tsv) from memory_pool p
+cross join lateral (
+    select array_agg(u.lexeme) as terms, array_agg(coalesce(cardinality(u.positions), 1)) as own
+    from unnest(p.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
+) as held
+union all
+select 'words', 'turn', p.turn_id, held.terms, held.own, held.beside, p.len from turn_pool p
+cross join lateral (
+    select array_agg(u.lexeme) as terms, array_agg(cardinality(array_positions(u.weights, 'A'))) as own,
+        array_agg(cardinality(array_positions(u.weights, 'D'))) as beside
+    from unnest(p.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
+) as held
+union all
+select 'time', 'memory', dated.id, null, null, null, 0 from (
+    select e.id from eligible e
+    where %(from)s::timestamptz is not null and e.happened >= %(from)s and e.happened < %(to)s
+    order by (select sum(w.idf) from unnest(%(queries)s::tsquery[], %(memory_idf)s::double precision[]) as w (q, idf)
+              where e.content_tsv @@ w.q) desc nulls last, e.happened desc, e.id limit %(arm)s
+) as dated
+union all
+select 'time', 'turn', dated.turn_id, null, null, null, 0 from (
+    select s.turn_id from said s
+    where %(from)s::timestamptz is not null and s.at >= %(from)s and s.at < %(to)s and s.part = 0
+    order by (select sum(w.idf) from unnest(%(queries)s::tsquery[], %(turn_idf)s::double precision[]) as w (q, idf)
+              where s.content_tsv @@ w.q) desc nulls last, s.at desc, s.turn_id limit %(arm)s
+) as dated;
+
+-- name: fetch
+-- Everything that is known of some memories and turns, with their vectors and the words of the cue that they hold.
+select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content_contextualized as context,
+    m.origin, m.trust, m.confidence, m.weight_alpha, m.weight_beta, m.access_count, m.immutable, m.status,
+    m.event_time, m.created_at as learned_at, m.last_accessed, m.last_confirmed, m.source, m.session_id,
+    m.subject_key, m.attribute_key, m.version, coalesce(m.agent_id, '') as owner, m.subject as speaker,
+    length(m.content_tsv) as len, held.terms, held.own, held.beside,
+    halfvec_send(v.embedding::halfvec) as vector, null::double precision as best,
+    array(select l.to_id from memory_link l where l.space_id = m.space_id and l.from_id = m.id
+          and l.relation = 'derives_from' and l.undone_at is null) || m.turn_id as derives_from,
+    exists (select 1 from resolution_queue r where r.space_id = m.space_id and r.about = 'memory'
+            and r.status = 'pending' and r.old_memory = m.id) as disputed
+from memory m
+left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
+    and v.purpose = 'store'
+cross join lateral (
+    select array_agg(u.lexeme) as terms, array_agg(coalesce(cardinality(u.positions), 1)) as own,
+        null::integer[] as beside
+    from unnest(m.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
+) as held
+where m.space_id = %(space)s and m.id = any(%(memories)s)
+union all
+select 'turn', t.turn_id, 'turn', whole.content, null, t.context,
+    t.origin, t.trust, 0.5, 1.0, 4.0, 0, false, 'active',
+    t.at, t.at, null, null, t.episode_id::text, t.session_id,
+    null, null, 1, t.agent_id, t.speaker,
+    t.len, held.terms, held.own, held.beside,
+    halfvec_send(case when t.model = {model} then t.embedding end), whole.best,
+    '{}'::uuid[], false
+from turn_index t
+cross join lateral (
+    select string_agg(p.content, '' order by p.part) as content,
+        max(case when p.model = {model} and %(probe)s::halfvec is not null
+            then 1 - (p.embedding::halfvec({dims}) <=> %(probe)s::halfvec) end) as best
+    from turn_index p where p.space_id = %(space)s and p.turn_id = t.turn_id
+) as whole
+cross join lateral (
+    select array_agg(u.lexeme) as terms, array_agg(cardinality(array_positions(u.weights, 'A'))) as own,
+        array_agg(cardinality(array_positions(u.weights, 'D'))) as beside
+    from unnest(t.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
+) as held
+where t.space_id = %(space)s and t.turn_id = any(%(turns)s) and t.part = 0;
+
+-- name: wait_for_counting
+-- Notes that texts came, went or changed, for the next count of words.
+insert into words_waiting (space_id, source, ref, at)
+select %(space)s, %(source)s, each.ref, %(at)s from unnest(%(refs)s::uuid[]) as each (ref)
+on conflict do nothing;
+
+-- name: take_waiting
+-- Takes some of the texts that wait to be counted.
+delete from words_waiting w using (
+    select x.source, x.ref from words_waiting x where x.space_id = %(space)s
+    order by x.at, x.ref limit %(limit)s for update skip locked
+) as taken
+where w.space_id = %(space)s and w.source = taken.source and w.ref = taken.ref
+returning w.source, w.ref;
+
+-- name: lock_counts
+-- Lets one process move the counts of a space at a time.
+select pg_advisory_xact_lock(hashtextextended('festinger words ' || %(space)s::text, 0));
+
+-- name: count_words
+-- Brings the counts up to what some texts say now: what was counted of them is taken out, what they hold is put in.
+with wanted as (
+    select m.id as ref, length(m.content_tsv) as len, strip(m.content_tsv) as terms from memory m
+    where %(source)s = 'memory' and m.space_id = %(space)s and m.id = any(%(refs)s) and m.status = 'active'
+    union all
+    select t.turn_id, t.len, strip(t.content_tsv) from turn_index t
+    where %(source)s = 'turn' and t.space_id = %(space)s and t.turn_id = any(%(refs)s) and t.part = 0
+), before as (
+    select c.ref, c.len, c.terms from words_counted c
+    where c.space_id = %(space)s and c.source = %(source)s and c.ref = any(%(refs)s)
+), gone as (
+    delete from words_counted c where c.space_id = %(space)s and c.source = %(source)s and c.ref = any(%(refs)s)
+      and not exists (select 1 from wanted w where w.ref = c.ref)
+), kept as (
+    insert into words_counted (space_id, source, ref, len, terms)
+    select %(space)s, %(source)s, w.ref, w.len, w.terms from wanted w
+    on conflict (space_id, source, ref) do update set len = excluded.len, terms = excluded.terms
+), moved as (
+    select each.term, sum(each.by)::bigint as by from (
+        select u.lexeme as term, 1 as by from wanted w cross join lateral unnest(w.terms) as u
+        union all
+        select u.lexeme, -1 from before b cross join lateral unnest(b.terms) as u
+    ) as each group by each.term having sum(each.by) <> 0
+), terms as (
+    insert into words_term as t (space_id, source, term, df)
+    select %(space)s, %(source)s, m.term, m.by from moved m order by m.term
+    on conflict (space_id, source, term) do update set df = t.df + excluded.df
+), totals as (
+    select (select count(*) from wanted) - (select count(*) from before) as docs,
+        coalesce((select sum(w.len) from wanted w), 0) - coalesce((select sum(b.len) from before b), 0) as total_len
+)
+insert into words_total as t (space_id, source, docs, total_len)
+select %(space)s, %(source)s, totals.docs, totals.total_len from totals
+on conflict (space_id, source) do update
+set docs = t.docs + excluded.docs, total_len = t.total_len + excluded.total_len;
+
+-- name: forget_counts
+-- Empties the counts of a space, to count all anew.
+with totals as (delete from words_total t where t.space_id = %(space)s),
+    terms as (delete from words_term t where t.space_id = %(space)s),
+    waiting as (delete from words_waiting w where w.space_id = %(space)s)
+delete from words_counted c where c.space_id = %(space)s;
+
+-- name: uncounted
+-- Texts that are not in the counts, or are there and should not be.
+(select 'memory' as source, m.id as ref from memory m
+ where m.space_id = %(space)s and m.status = 'active'
+   and not exists (select 1 from words_counted c where c.space_id = %(space)s and c.source = 'memory' and c.ref = m.id)
+ limit %(limit)s)
+union all
+(select 'turn', t.turn_id from turn_index t
+ where t.space_id = %(space)s and t.part = 0
+   and not exists (select 1 from words_counted c where c.space_id = %(space)s and c.source = 'turn'
+                   and c.ref = t.turn_id)
+ limit %(limit)s);
+
+-- name: unindexed_episodes
+-- Episodes in which something was said that cannot be searched yet.
+select e.id, e.agent_id, e.session_id, coalesce(p.turns, 0) as done from episode e
+left join turn_progress p on p.space_id = e.space_id and p.episode_id = e.id
+where e.space_id = %(space)s and e.turns > coalesce(p.turns, 0) and not e.evaluation and e.raw_cut_at is null
+order by e.last_at desc
+limit %(limit)s;
+
+-- name: turns_from
+-- What was said in an episode from a place on.
+select t.seq, t.turn_id, t.at, t.role, t.origin, t.content from episode_turn t
+where t.space_id = %(space)s and t.episode_id = %(episode)s and t.seq >= %(seq)s
+order by t.seq
+limit %(limit)s;
+
+-- name: put_turn_part
+-- Makes a part of what was said searchable, in place of what stood there.
+insert into turn_index (space_id, turn_id, part, episode_id, seq, agent_id, session_id, at, role, origin, trust,
+    speaker, content, context, content_tsv, len, model, text_hash, embedding)
+values (%(space)s, %(turn)s, %(part)s, %(episode)s, %(seq)s, %(agent)s, %(session)s, %(at)s, %(role)s, %(origin)s,
+    %(trust)s, %(speaker)s, %(content)s, %(context)s,
+    case when %(part)s = 0 then setweight(to_tsvector('english', %(words)s), 'A')
+        || setweight(to_tsvector('english', %(around)s), 'D') end,
+    case when %(part)s = 0 then (select coalesce(sum(cardinality(u.positions)), 0)
+        from unnest(to_tsvector('english', %(words)s)) as u (lexeme, positions, weights)) else 0 end,
+    %(model)s, %(text_hash)s, %(embedding)s)
+on conflict (space_id, turn_id, part) do update
+set content = excluded.content, context = excluded.context, content_tsv = excluded.content_tsv, len = excluded.len,
+    model = excluded.model, text_hash = excluded.text_hash, embedding = excluded.embedding;
+
+-- name: advance_turns
+-- Notes how far the turns of an episode are searchable.
+insert into turn_progress (space_id, episode_id, turns) values (%(space)s, %(episode)s, %(turns)s)
+on conflict (space_id, episode_id) do update set turns = excluded.turns;
+
+-- name: unembedded_turns
+-- Parts of turns that have no vector of a model.
+select t.turn_id, t.part, t.content, t.context from turn_index t
+where t.space_id = %(space)s and t.model is distinct from %(model)s
+order by t.at desc, t.turn_id, t.part
+limit %(limit)s;
+
+-- name: put_turn_vector
+-- Keeps the vector of a part.
+update turn_index t set model = %(model)s, text_hash = %(text_hash)s, embedding = %(embedding)s
+where t.space_id = %(space)s and t.turn_id = %(turn)s and t.part = %(part)s;
+
+-- name: keep_recall
+-- Writes down a recall with what it gave and what it left out.
+with kept as (
+    insert into recall (space_id, id, at, agent_id, session_id, turn_id, door, cue, cue_hash, filters, blend, seed,
+        settings_hash, embedder, as_of, abstained, below, degraded, took_ms)
+    values (%(space)s, %(id)s, %(at)s, %(agent)s, %(session)s, %(turn)s, %(door)s, %(cue)s, %(cue_hash)s,
+        %(filters)s::jsonb, %(blend)s, %(seed)s, %(settings_hash)s, %(embedder)s, %(as_of)s, %(abstained)s, %(below)s,
+        %(degraded)s, %(took_ms)s)
+)
+insert into recall_hit (space_id, recall_id, position, type, ref, score, evidence, why, shown, dropped_because)
+select %(space)s, %(id)s, h.position, h.type, h.ref, h.score, h.evidence, h.why::jsonb, h.shown, h.dropped_because
+from unnest(%(positions)s::integer[], %(types)s::text[], %(refs)s::uuid[], %(scores)s::double precision[],
+    %(evidences)s::double precision[], %(whys)s::text[], %(shown)s::boolean[], %(dropped)s::text[])
+    as h (position, type, ref, score, evidence, why, shown, dropped_because);
+
+-- name: recalls
+-- What was recalled, newest first.
+select r.*, (select count(*) from recall_hit h where h.space_id = r.space_id and h.recall_id = r.id and h.shown) as hits
+from recall r
+where r.space_id = %(space)s
+  and (%(session)s::text is null or r.session_id = %(session)s)
+  and (%(abstained)s::boolean is null or r.abstained = %(abstained)s)
+  and (%(memory)s::uuid is null or exists (select 1 from recall_hit h where h.space_id = r.space_id
+       and h.recall_id = r.id and h.ref = %(memory)s and h.shown))
+  and (%(after)s::uuid is null or r.id < %(after)s)
+order by r.id desc
+limit %(limit)s;
+
+-- name: find_recall
+-- One recall.
+select r.* from recall r where r.space_id = %(space)s and r.id = %(id)s;
+
+-- name: hits_of
+-- What a recall gave and left out, in its order.
+select h.* from recall_hit h where h.space_id = %(space)s and h.recall_id = %(id)s order by h.position;
+
+-- name: prune_recalls
+-- Ends recalls that were kept long enough, some at a time.
+delete from recall r using (
+    select x.id from recall x where x.space_id = %(space)s and x.at < %(before)s limit %(limit)s
+) as old
+where r.space_id = %(space)s and r.id = old.id;
+
+-- name: forget_turns
+-- Takes turns out of the index; their words leave the counts with the next count.
+with waiting as (
+    insert into words_waiting (space_id, source, ref, at)
+    select %(space)s, 'turn', each.ref, now() from unnest(%(turns)s::uuid[]) as each (ref) on conflict do nothing
+)
+delete from turn_index t where t.space_id = %(space)s and t.turn_id = any(%(turns)s);

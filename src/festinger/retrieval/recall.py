@@ -1,0 +1,197 @@
+"""What comes to mind for a cue?
+
+The whole way on one screen: read the cue, search by meaning, words and time, score every candidate both ways, fuse,
+weigh, set what tells of the same thing in order, fold twins, rerank, and say nothing if nothing is relevant. No model
+is asked, nothing is written before the answer; the record is kept afterwards and never fails a recall.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from festinger.errors import StoreDown
+from festinger.memory.memory import Place
+from festinger.retrieval.arms import (
+    EMBEDDER,
+    CueRead,
+    Found,
+    Probe,
+    embed_cue,
+    fetch,
+    find,
+    missing_vectors,
+    read_words,
+    size_of,
+    usable,
+)
+from festinger.retrieval.candidate import Candidate
+from festinger.retrieval.cue import Cue, read_cue
+from festinger.retrieval.desk import Desk, Size
+from festinger.retrieval.gate import Bar, is_open
+from festinger.retrieval.hit import Hit, in_order, newer_first, without_sources, without_twins
+from festinger.retrieval.packing import packed
+from festinger.retrieval.recalled import Item, Recalled
+from festinger.retrieval.record import Answer, keep
+from festinger.retrieval.rerank import reranked
+from festinger.retrieval.scoring import Thresholds, arm_ranks, scored, thresholds_of
+from festinger.retrieval.why import why
+from festinger.retrieval.wish import Include, Wish
+from festinger.seeing.metrics import RECALL_DEGRADED, RECALL_SECONDS, RECALLS
+from festinger.settings.tree import RetrievalSettings
+
+TOKENS = "tokens"
+ANYWHERE = "library"
+
+
+async def recall(
+    desk: Desk, place: Place, wish: Wish, *, door: str = ANYWHERE, counts: bool = True
+) -> Recalled:
+    """The few memories worth showing, or none. Raises `StoreDown`.
+
+    `counts`: whether it is written down and what it gave counts as read; comparing and replaying count nothing.
+    """
+    began = desk.stopwatch()
+    settings = desk.terms(place.space).retrieval
+    cue = read_cue(wish.cue, now=wish.as_of or desk.clock())
+    embedder = usable(desk.embedder())
+    thresholds = thresholds_of(embedder.profile if embedder else None)
+    probe = await embed_cue(embedder, cue)
+    try:
+        candidates, read, found, size = await _searched(
+            desk, place, wish, cue=cue, probe=probe, settings=settings
+        )
+    except StoreDown:
+        RECALLS.labels(door, "failed").inc()
+        raise
+    if probe is None:
+        thresholds = Thresholds()
+    hits = scored(
+        candidates, read.asked, found=found.arms, settings=settings, thresholds=thresholds, helped={}
+    )
+    ordered = _arranged(hits, cue=cue, settings=settings, thresholds=thresholds)
+    ordered, late = await reranked(desk, place, wish, ordered, settings=settings)
+    gated, below = _gated(ordered, wish, bar=thresholds.bar, settings=settings)
+    shown = packed(
+        [(hit.candidate.content, hit.candidate.compressed) for hit in gated],
+        tokens=wish.tokens,
+        limit=wish.limit,
+    )
+    degraded = (
+        *wish.degraded,
+        *((EMBEDDER,) if probe is None else ()),
+        *filter(None, [missing_vectors(size)]),
+        *late,
+        *((TOKENS,) if gated and not shown else ()),
+    )
+    answer = Answer(
+        recalled=Recalled(
+            id=desk.new_id(),
+            items=(),
+            abstained=not gated,
+            below_threshold=below,
+            degraded=degraded,
+        ),
+        hits=tuple(gated or ordered),
+        shown=dict(shown) if gated else {},
+        whys=tuple(_whys(gated or ordered, candidates, found, thresholds.bar)),
+        bar=thresholds.bar,
+    )
+    answer = _answered(answer, wish, took=desk.stopwatch() - began)
+    _measure(answer.recalled, wish, door)
+    if counts:
+        desk.later(keep(desk, place, wish, answer, door=door, embedder=probe.model.name if probe else ""))
+    return answer.recalled
+
+
+async def _searched(
+    desk: Desk, place: Place, wish: Wish, *, cue: Cue, probe: Probe | None, settings: RetrievalSettings
+) -> tuple[list[Candidate], CueRead, Found, Size | None]:
+    async with desk.store.transaction(hot=True) as transaction:
+        size = await size_of(desk, transaction, place, probe.model) if probe else None
+        read = await read_words(desk, transaction, place, cue, probe=probe)
+        if wish.as_of is not None:
+            read = replace(read, asked=replace(read.asked, now=wish.as_of))
+        found = await find(transaction, place, wish, read=read, probe=probe, size=size, settings=settings)
+        candidates = await fetch(
+            desk, transaction, place, wish, read=read, found=found, probe=probe, settings=settings
+        )
+    return candidates, read, found, size
+
+
+def _arranged(
+    hits: Sequence[Hit], *, cue: Cue, settings: RetrievalSettings, thresholds: Thresholds
+) -> list[Hit]:
+    """By score, the newer of what tells of the same first, twins and second tellings folded."""
+    ordered = in_order(hits)
+    if settings.newer_first and cue.wants_newest:
+        ordered = newer_first(ordered, window=settings.newer_first_window, bar=thresholds.cluster)
+    return without_sources(without_twins(ordered, bar=thresholds.same))
+
+
+def _gated(
+    hits: Sequence[Hit], wish: Wish, *, bar: Bar, settings: RetrievalSettings
+) -> tuple[list[Hit], int]:
+    """What may be told, and how many were found that may not. What sleeps comes only if nothing else does."""
+    awake = [hit for hit in hits if not hit.is_dormant or Include.DORMANT in wish.include]
+    if not settings.abstain:
+        return awake, 0
+    for among in (awake, list(hits)):
+        if is_open(bar, [hit.evidence for hit in among]):
+            strong = [hit for hit in among if hit.evidence >= bar.threshold]
+            return (strong, len(among) - len(strong)) if wish.strict else (among, 0)
+    return [], len(hits)
+
+
+def _answered(answer: Answer, wish: Wish, *, took: float) -> Answer:
+    items = tuple(
+        _item(answer.hits[place], text, bar=answer.bar, told=answer.whys[place] if wish.explain else None)
+        for place, text in answer.shown.items()
+    )
+    return replace(answer, recalled=replace(answer.recalled, items=items, took=took))
+
+
+def _whys(
+    hits: Sequence[Hit], candidates: Sequence[Candidate], found: Found, bar: Bar
+) -> list[Mapping[str, object]]:
+    scores = {hit.candidate.ref: hit.bm25 for hit in hits}
+    places = arm_ranks(candidates, [scores.get(each.ref, 0.0) for each in candidates], found.arms)
+    return [
+        why(
+            hit,
+            bar=bar,
+            places={
+                arm: ranks[hit.candidate.ref] for arm, ranks in places.items() if hit.candidate.ref in ranks
+            },
+        )
+        for hit in hits
+    ]
+
+
+def _item(hit: Hit, text: str, *, bar: Bar, told: Mapping[str, object] | None) -> Item:
+    each = hit.candidate
+    return Item(
+        id=each.ref,
+        type=each.type,
+        kind=each.kind,
+        text=text,
+        compressed=each.compressed,
+        score=hit.score,
+        evidence=hit.evidence,
+        weak=hit.evidence < bar.threshold,
+        origin=each.origin,
+        trust=each.trust,
+        confidence=each.confidence,
+        weight=each.effective.center,
+        event_time=each.event_time,
+        learned_at=each.learned_at,
+        disputed=each.disputed,
+        source=each.source,
+        also=hit.also,
+        why=told,
+    )
+
+
+def _measure(recalled: Recalled, wish: Wish, door: str) -> None:
+    RECALL_SECONDS.labels(wish.blend.value).observe(recalled.took)
+    RECALLS.labels(door, "abstained" if recalled.abstained else "items").inc()
+    for what in recalled.degraded:
+        RECALL_DEGRADED.labels(what.split()[0]).inc()

@@ -1,0 +1,197 @@
+"""What was recalled, and why?
+
+Every recall is written down after its answer, without secrets: what was asked, what came, the next ten that did not,
+and why each of them stands where it stands. Reads are noted in the same transaction. Nothing here can fail a recall.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import orjson
+import structlog
+
+from festinger.clock import iso
+from festinger.errors import FestingerError, NotFound
+from festinger.ids import SpaceId
+from festinger.memory.memory import Place
+from festinger.retrieval.desk import Desk
+from festinger.retrieval.gate import Bar
+from festinger.retrieval.hit import Hit
+from festinger.retrieval.recalled import Recalled
+from festinger.retrieval.wish import Wish
+from festinger.seeing.metrics import RECALL_UNRECORDED
+from festinger.settings.tree import RetrievalSettings
+from festinger.store.queries import queries_of
+from festinger.text.redaction import without_secrets
+
+log = structlog.get_logger(room="retrieval")
+
+Q = queries_of("festinger.retrieval")
+
+NEXT = 10
+"""Hits that are written down although they were not shown."""
+MOST_PRUNED = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a recall gives, and what is written down of it."""
+
+    recalled: Recalled
+    hits: tuple[Hit, ...]
+    shown: Mapping[int, str]
+    whys: tuple[Mapping[str, Any], ...]
+    bar: Bar
+
+
+async def keep(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, embedder: str) -> None:
+    """Write a recall down. What fails here is counted and nothing more: the answer has been given."""
+    try:
+        async with desk.store.transaction() as transaction:
+            await transaction.run(
+                Q["keep_recall"], **_row(desk, place, wish, answer, door=door, embedder=embedder)
+            )
+            memories = [item.id for item in answer.recalled.items if item.type == "memory"]
+            await desk.on_read(transaction, place, memories)
+            recalled = answer.recalled
+            await desk.outbox.emit(
+                transaction,
+                "recall_made",
+                space=place.space,
+                subject=f"recall:{recalled.id}",
+                agent=place.agent,
+                session=place.session or None,
+                payload={
+                    "recall": str(recalled.id),
+                    "agent": place.agent,
+                    "session": place.session,
+                    "hits": len(recalled.items),
+                    "abstained": recalled.abstained,
+                    "below": recalled.below_threshold,
+                },
+            )
+    except FestingerError as error:
+        RECALL_UNRECORDED.inc()
+        log.warning("recall not recorded", why=error.message)
+
+
+def cue_hash(cue: str) -> bytes:
+    """Of the words of a cue, whatever their case and spacing."""
+    return sha256(" ".join(cue.casefold().split()).encode()).digest()
+
+
+def settings_hash(settings: RetrievalSettings) -> str:
+    return sha256(settings.model_dump_json().encode()).hexdigest()[:16]
+
+
+def _row(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, embedder: str) -> dict[str, Any]:
+    recalled = answer.recalled
+    hits = answer.hits[: max([*answer.shown, -1]) + 1 + NEXT]
+    return {
+        "space": place.space,
+        "id": recalled.id,
+        "at": desk.clock(),
+        "agent": place.agent,
+        "session": place.session,
+        "turn": None,
+        "door": door,
+        "cue": without_secrets(wish.cue),
+        "cue_hash": cue_hash(wish.cue),
+        "filters": orjson.dumps(wish.as_json()).decode(),
+        "blend": wish.blend.value,
+        "seed": wish.seed,
+        "settings_hash": settings_hash(desk.terms(place.space).retrieval),
+        "embedder": embedder,
+        "as_of": wish.as_of,
+        "abstained": recalled.abstained,
+        "below": recalled.below_threshold,
+        "degraded": list(recalled.degraded),
+        "took_ms": recalled.took * 1000,
+        "positions": list(range(1, len(hits) + 1)),
+        "types": [hit.candidate.type for hit in hits],
+        "refs": [hit.candidate.ref for hit in hits],
+        "scores": [hit.score for hit in hits],
+        "evidences": [hit.evidence for hit in hits],
+        "whys": [orjson.dumps(dict(told)).decode() for told in answer.whys[: len(hits)]],
+        "shown": [place in answer.shown for place in range(len(hits))],
+        "dropped": [_dropped(place, hit, wish, answer) for place, hit in enumerate(hits)],
+    }
+
+
+def _dropped(place: int, hit: Hit, wish: Wish, answer: Answer) -> str | None:
+    if place in answer.shown:
+        return None
+    if answer.recalled.abstained or (wish.strict and hit.evidence < answer.bar.threshold):
+        return "weak"
+    return "limit" if len(answer.shown) >= wish.limit else "tokens"
+
+
+async def recalls(
+    desk: Desk,
+    space: SpaceId,
+    *,
+    session: str | None = None,
+    memory: UUID | None = None,
+    abstained: bool | None = None,
+    after: UUID | None = None,
+    limit: int = 50,
+) -> list[dict[str, Any]]:
+    """What was recalled, newest first."""
+    rows = await desk.store.all(
+        Q["recalls"],
+        space=space,
+        session=session,
+        memory=memory,
+        abstained=abstained,
+        after=after,
+        limit=limit,
+    )
+    return [{**recall_json(row), "hits": row["hits"]} for row in rows]
+
+
+async def find_recall(desk: Desk, space: SpaceId, recall: UUID) -> dict[str, Any]:
+    """One recall with everything that was written down of it. Raises `NotFound`."""
+    row = await desk.store.maybe(Q["find_recall"], space=space, id=recall)
+    if row is None:
+        raise NotFound(f"There is no recall `{recall}`.")
+    hits = await desk.store.all(Q["hits_of"], space=space, id=recall)
+    return {**recall_json(row), "hits": [hit_json(hit) for hit in hits]}
+
+
+def recall_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {
+        name: row[name] for name in ("cue", "door", "filters", "blend", "seed", "settings_hash", "embedder")
+    }
+    return {
+        "id": str(row["id"]),
+        "at": iso(row["at"]),
+        "agent": row["agent_id"],
+        "session": row["session_id"],
+        **shown,
+        "abstained": row["abstained"],
+        "below_threshold": row["below"],
+        "degraded": list(row["degraded"]),
+        "took_ms": row["took_ms"],
+    }
+
+
+def hit_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("position", "type", "score", "evidence", "why", "shown", "dropped_because")
+    return {"id": str(row["ref"]), **{name: row[name] for name in names}}
+
+
+async def prune_recalls(desk: Desk, space: SpaceId) -> int:
+    """End recalls that were kept long enough; how many."""
+    before = desk.clock() - timedelta(days=desk.terms(space).retrieval.keep_recalls_days)
+    ended = 0
+    while gone := await desk.store.run(Q["prune_recalls"], space=space, before=before, limit=MOST_PRUNED):
+        ended += gone
+    return ended
+
+
+def shown_hits(hits: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [hit for hit in hits if hit["shown"]]

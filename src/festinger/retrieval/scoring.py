@@ -1,0 +1,157 @@
+"""How good is each candidate?
+
+Match by words and by meaning, what speaks for it beside that, and the evidence that it is relevant at all. Everything
+comes in as arguments; the same candidates at the same moment always score the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from festinger.embedding.profiles import Profile, Threshold
+from festinger.retrieval.candidate import MEMORY, Candidate
+from festinger.retrieval.cue import Cue
+from festinger.retrieval.fusing import blended, ranks, rrf
+from festinger.retrieval.gate import Bar, evidence
+from festinger.retrieval.hit import Hit
+from festinger.retrieval.weighing import (
+    SPEAKER_BONUS,
+    TIME_BONUS,
+    Prior,
+    person_bonus,
+    recency,
+    weighted,
+)
+from festinger.retrieval.words import Statistics, bm25, coverage
+from festinger.settings.tree import RetrievalSettings
+
+VECTOR_ARM, WORDS_ARM = "vector", "words"
+STRONG_COVERAGE = 0.6
+"""Share of a cue's words that wakes a dormant memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """What the embedder's profile says; nothing where vectors alone may not decide."""
+
+    bar: Bar = field(default_factory=Bar)
+    same: float | None = None
+    cluster: float | None = None
+    check: float | None = None
+    dormant: float | None = None
+
+
+def thresholds_of(profile: Profile | None) -> Thresholds:
+    if profile is None:
+        return Thresholds()
+    reference, abstain = profile.threshold(Threshold.ABSTAIN_REF), profile.threshold(Threshold.ABSTAIN)
+    is_measured = reference is not None and abstain is not None
+    return Thresholds(
+        bar=Bar(threshold=abstain or 0.0, reference=reference) if is_measured else Bar(),
+        same=profile.threshold(Threshold.SAME),
+        cluster=profile.threshold(Threshold.CLUSTER),
+        check=profile.threshold(Threshold.CHECK),
+        dormant=profile.threshold(Threshold.DORMANT),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The cue as it is searched: its words and what they are worth in each source, and whether it has a vector."""
+
+    cue: Cue
+    terms: tuple[str, ...]
+    statistics: Mapping[str, Statistics]
+    has_vector: bool
+    now: datetime
+
+
+def words_scores(candidates: Sequence[Candidate], asked: Asked, settings: RetrievalSettings) -> list[float]:
+    return [
+        bm25(each.held, asked.statistics[each.type], k1=settings.bm25_k1, b=settings.bm25_b)
+        for each in candidates
+    ]
+
+
+def scored(
+    candidates: Sequence[Candidate],
+    asked: Asked,
+    *,
+    found: Mapping[str, Sequence[UUID]],
+    settings: RetrievalSettings,
+    thresholds: Thresholds,
+    helped: Mapping[UUID, float],
+) -> list[Hit]:
+    """Every candidate with its score, in no order."""
+    by_words = words_scores(candidates, asked, settings)
+    by_meaning = [each.cosine for each in candidates]
+    places = arm_ranks(candidates, by_words, found)
+    fused = [rrf(places, each.ref, k=settings.rrf_k) for each in candidates]
+    match = fused
+    if settings.fusion == "scores":
+        match = blended(
+            by_meaning if asked.has_vector else None,
+            by_words if asked.terms else None,
+            words_share=settings.words_share,
+        )
+    hits = []
+    for place, each in enumerate(candidates):
+        prior = prior_of(each, asked, settings=settings, helped=helped.get(each.ref, 0.0))
+        covered = coverage(each.held, asked.statistics[each.type], asked.terms)
+        hits.append(
+            Hit(
+                candidate=each,
+                score=weighted(match[place], prior, prior_share=settings.prior_share),
+                match=match[place],
+                rrf=fused[place],
+                bm25=by_words[place],
+                coverage=covered,
+                evidence=evidence(thresholds.bar, cosine=each.best, coverage=covered),
+                prior=prior,
+                is_dormant=is_dormant(each, settings) and not wakes(each, covered, thresholds),
+            )
+        )
+    return hits
+
+
+def arm_ranks(
+    candidates: Sequence[Candidate], by_words: Sequence[float], found: Mapping[str, Sequence[UUID]]
+) -> dict[str, dict[UUID, int]]:
+    """The place of each candidate in each arm that found it."""
+    cosines = {each.ref: each.cosine or 0.0 for each in candidates}
+    words = {each.ref: score for each, score in zip(candidates, by_words, strict=True)}
+    return {
+        arm: ranks({ref: (words if arm == WORDS_ARM else cosines)[ref] for ref in refs if ref in cosines})
+        for arm, refs in found.items()
+        if refs
+    }
+
+
+def prior_of(each: Candidate, asked: Asked, *, settings: RetrievalSettings, helped: float) -> Prior:
+    touched = each.last_accessed or each.learned_at
+    cue = asked.cue
+    is_inside = cue.span is not None and cue.span.start <= each.happened < cue.span.end
+    return Prior(
+        recency=recency(
+            (asked.now - touched).total_seconds(), half_life_days=settings.recency_half_life_days
+        ),
+        center=each.effective.center,
+        person=person_bonus(each.origin, each.trust, settings=settings, asks_model=cue.asks_model),
+        speaker=SPEAKER_BONUS if each.type != MEMORY and each.speaker in cue.names else 0.0,
+        time=TIME_BONUS * cue.span.certainty if cue.span is not None and is_inside else 0.0,
+        helped=helped,
+        confidence=each.confidence,
+    )
+
+
+def is_dormant(each: Candidate, settings: RetrievalSettings) -> bool:
+    """Whether it sleeps: faded, of a kind that may, and no person's word."""
+    may = each.kind in settings.dormant_kinds and each.origin != "person" and not each.immutable
+    return may and each.is_memory and each.effective.center < settings.dormant_below
+
+
+def wakes(each: Candidate, covered: float, thresholds: Thresholds) -> bool:
+    """Whether a cue is strong enough to wake it."""
+    is_near = thresholds.dormant is not None and each.best is not None and each.best >= thresholds.dormant
+    return is_near or covered >= STRONG_COVERAGE

@@ -1,0 +1,213 @@
+"""How does what was said become searchable?
+
+Turns of people and models, in parts that a model can read, each with the day and what was said right before and after:
+a short answer says little without its question. The words of the whole turn stand with its first part. A turn that was
+the last one is made anew when the next is said. Where no embedder can be had, words serve until one can.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+from festinger.embedding.embedder import Embedder, Purpose, Vector
+from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
+from festinger.ids import SpaceId
+from festinger.memory.vectors import text_hash
+from festinger.retrieval.arms import usable
+from festinger.retrieval.candidate import TURN
+from festinger.retrieval.counting import wait_for_counting
+from festinger.retrieval.desk import Desk
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.store.vectors import halfvec
+from festinger.text.budget import count_tokens
+
+Q = queries_of("festinger.retrieval")
+
+PART_TOKENS = 200
+PART_CHARS = 800
+AROUND_CHARS = 200
+EPISODES = 100
+TURNS = 200
+"""Turns that are made searchable in one transaction."""
+SPOKEN = ("user", "assistant")
+TOOL = "tool"
+EPISODIC = "episodic"
+
+_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
+_SPEAKER = re.compile(r"^\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30})?):\s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    content: str
+    context: str
+    written: str
+    """As it is embedded: the part, then what stood around it."""
+
+
+async def index_turns(desk: Desk, space: SpaceId) -> int:
+    """Make what was said since the last time searchable; how many turns."""
+    indexed = 0
+    while episodes := await desk.store.all(Q["unindexed_episodes"], space=space, limit=EPISODES):
+        for episode in episodes:
+            indexed += await _index_episode(desk, space, episode)
+    return indexed
+
+
+async def _index_episode(desk: Desk, space: SpaceId, episode: Mapping[str, Any]) -> int:
+    """Index from the turn that was last, whose surroundings are known only now."""
+    start = max(1, episode["done"])
+    rows = await desk.store.all(
+        Q["turns_from"], space=space, episode=episode["id"], seq=max(1, start - 1), limit=TURNS + 2
+    )
+    window = rows[: TURNS + 1] if len(rows) > TURNS + 1 else rows
+    wanted = [
+        place for place, row in enumerate(window) if row["seq"] >= start and _is_searched(desk, space, row)
+    ]
+    parts = {place: parts_of(rows, place) for place in wanted}
+    vectors = await _vectors(desk, [part.written for place in wanted for part in parts[place]])
+    remaining = iter(vectors)
+    embedder = usable(desk.embedder())
+    async with desk.store.transaction() as transaction:
+        for place in wanted:
+            for number, part in enumerate(parts[place]):
+                vector = next(remaining)
+                await transaction.run(
+                    Q["put_turn_part"],
+                    space=space,
+                    episode=episode["id"],
+                    agent=episode["agent_id"],
+                    session=episode["session_id"],
+                    trust=desk.terms(space).trusts(window[place]["origin"]),
+                    part=number,
+                    model=embedder.name if embedder and vector is not None else None,
+                    embedding=halfvec(vector) if vector is not None else None,
+                    **_columns(window[place], part),
+                )
+        last = window[-1]["seq"] if window else episode["done"]
+        await transaction.run(Q["advance_turns"], space=space, episode=episode["id"], turns=last)
+        turns = [window[place]["turn_id"] for place in wanted]
+        await wait_for_counting(desk, transaction, space, TURN, turns)
+    return len(wanted)
+
+
+def _is_searched(desk: Desk, space: SpaceId, row: Mapping[str, Any]) -> bool:
+    with_tools = desk.terms(space).retrieval.index_tool_turns
+    return bool(row["content"].strip()) and (row["role"] in SPOKEN or (with_tools and row["role"] == TOOL))
+
+
+def _columns(row: Mapping[str, Any], part: Part) -> dict[str, Any]:
+    named = _SPEAKER.match(row["content"])
+    return {
+        "turn": row["turn_id"],
+        "seq": row["seq"],
+        "at": row["at"],
+        "role": row["role"],
+        "origin": row["origin"],
+        "speaker": named[1].lower() if named else None,
+        "content": part.content,
+        "context": part.context,
+        "words": row["content"],
+        "around": part.context,
+        "text_hash": text_hash(part.written),
+    }
+
+
+def parts_of(rows: Sequence[Mapping[str, Any]], place: int) -> list[Part]:
+    """A turn in parts, each with the day and its neighbours."""
+    row = rows[place]
+    before = rows[place - 1]["content"][-AROUND_CHARS:] if place else ""
+    after = rows[place + 1]["content"][:AROUND_CHARS] if place + 1 < len(rows) else ""
+    around = "\n".join(filter(None, (before, after)))
+    day = row["at"].date().isoformat()
+    return [
+        Part(content=text, context=around, written=f"{day} {text.strip()}\n{before}\n{after}")
+        for text in cut(row["content"])
+    ]
+
+
+def cut(text: str) -> list[str]:
+    """A text in pieces that a model reads whole, cut where sentences end; together they are the text."""
+    pieces: list[str] = []
+    current = ""
+    for sentence in _sentences(text):
+        if current and not _fits(current + sentence):
+            pieces.append(current)
+            current = ""
+        current += sentence
+    return [*pieces, current] if current.strip() or not pieces else [*pieces[:-1], pieces[-1] + current]
+
+
+def _sentences(text: str) -> list[str]:
+    """Each sentence with the blanks after it; what never ends is cut by length."""
+    edges = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
+    whole = [text[start:end] for start, end in pairwise(edges) if start < end]
+    return [
+        sentence[at : at + PART_CHARS] for sentence in whole for at in range(0, len(sentence), PART_CHARS)
+    ]
+
+
+def _fits(text: str) -> bool:
+    return len(text) <= PART_CHARS and count_tokens(text) <= PART_TOKENS
+
+
+async def embed_turns(desk: Desk, space: SpaceId) -> int:
+    """Give vectors to parts that have none of the present embedder; how many. Stops where it cannot be had."""
+    embedder = usable(desk.embedder())
+    made = 0
+    while embedder is not None:
+        rows = await desk.store.all(Q["unembedded_turns"], space=space, model=embedder.name, limit=TURNS)
+        written = [f"{row['content'].strip()}\n{row['context']}" for row in rows]
+        vectors = await _vectors(desk, written)
+        found = [
+            (row, text, vector)
+            for row, text, vector in zip(rows, written, vectors, strict=True)
+            if vector is not None
+        ]
+        if not found:
+            break
+        async with desk.store.transaction() as transaction:
+            for row, text, vector in found:
+                await _put_vector(transaction, space, row, text, vector, embedder)
+        made += len(found)
+    return made
+
+
+async def _put_vector(
+    transaction: Transaction,
+    space: SpaceId,
+    row: Mapping[str, Any],
+    text: str,
+    vector: Vector,
+    embedder: Embedder,
+) -> None:
+    await transaction.run(
+        Q["put_turn_vector"],
+        space=space,
+        turn=row["turn_id"],
+        part=row["part"],
+        model=embedder.name,
+        text_hash=text_hash(text),
+        embedding=halfvec(vector),
+    )
+
+
+async def _vectors(desk: Desk, texts: Sequence[str]) -> list[Vector | None]:
+    embedder = usable(desk.embedder())
+    if embedder is None or not texts:
+        return [None] * len(texts)
+    try:
+        return list(await embedder.embed(texts, Purpose.STORE, kind=EPISODIC))
+    except PartlyEmbedded as partly:
+        return list(partly.vectors)
+    except (ProviderDown, ProviderRefused):
+        return [None] * len(texts)
+
+
+async def forget_turns(transaction: Transaction, space: SpaceId, turns: Sequence[UUID]) -> int:
+    """Take turns out of the index, because somebody asked to forget them."""
+    return await transaction.run(Q["forget_turns"], space=space, turns=list(turns))

@@ -1,0 +1,72 @@
+"""Why did this come to mind?
+
+Every hit can say it: its place in each arm, the words that matched, what spoke for it, how good the evidence is, where
+it comes from, and one plain sentence. Nothing is decided here.
+"""
+
+from typing import Any
+
+from festinger.clock import iso
+from festinger.retrieval.gate import Bar
+from festinger.retrieval.hit import Hit
+
+DIGITS = 6
+
+
+def why(hit: Hit, *, bar: Bar, places: dict[str, int]) -> dict[str, Any]:
+    each, prior = hit.candidate, hit.prior
+    terms = sorted(term for term, count in each.held.counts.items() if count)
+    told: dict[str, Any] = {
+        "arms": places,
+        "cosine": _short(each.cosine),
+        "bm25": _short(hit.bm25),
+        "terms": terms,
+        "rrf": _short(hit.rrf),
+        "match": _short(hit.match),
+        "recency": _short(prior.recency),
+        "weight": {
+            "alpha": each.weight.alpha,
+            "beta": each.weight.beta,
+            "center": _short(each.weight.center),
+            "effective": _short(each.effective.center),
+        },
+        "person": prior.person,
+        "speaker": prior.speaker,
+        "time": prior.time,
+        "helped": _short(prior.helped),
+        "confidence_factor": _short(prior.belief),
+        "rerank": _short(hit.reranked),
+        "blend": hit.blend,
+        "evidence": _short(hit.evidence),
+        "threshold": bar.threshold,
+        "coverage": _short(hit.coverage),
+        "hops": list(hit.hops),
+        "newer_first": hit.moved,
+        "origin": each.origin,
+        "source": each.source,
+        "said_at": iso(each.learned_at),
+        "event_time": iso(each.event_time) if each.event_time else None,
+        "version": each.version,
+    }
+    return {**told, "sentence": sentence(hit, terms, bar=bar)}
+
+
+def sentence(hit: Hit, terms: list[str], *, bar: Bar) -> str:
+    each = hit.candidate
+    by = []
+    if terms:
+        by.append("shares " + ", ".join(f"`{term}`" for term in terms[:5]))
+    if each.cosine is not None:
+        by.append(f"is {each.cosine:.2f} near in meaning")
+    if hit.moved:
+        by.append("was set in order of time with what tells of the same")
+    if hit.hops:
+        by.append("came to mind with " + ", ".join(hit.hops))
+    enough = "enough" if hit.evidence >= bar.threshold else "weak"
+    reasons = ", ".join(by) or "lies in the time that the cue names"
+    what = "This was said" if not each.is_memory else f"This {each.kind} was learnt"
+    return f"{what} by a {each.origin} on {each.happened.date().isoformat()}; it {reasons}; the evidence is {enough}."
+
+
+def _short(number: float | None) -> float | None:
+    return None if number is None else round(number, DIGITS)

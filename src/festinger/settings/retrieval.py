@@ -1,0 +1,78 @@
+"""The settings of what is brought to mind."""
+
+from typing import Literal
+
+from festinger.settings.section import Section, key
+
+COMPONENTS = 5
+Five = tuple[float, float, float, float, float]
+
+
+class RetrievalSettings(Section):
+    fusion: Literal["scores", "rrf"] = key(
+        "scores", "Whether matches by words and by meaning are joined by score or by rank.", per_space=True
+    )
+    rrf_k: int = key(60, "What is added to a rank before it is divided by.", per_space=True, ge=1, le=1000)
+    arm_size: int = key(50, "Best of each way of searching that are looked at.", per_space=True, ge=1, le=500)
+    words_share: float = key(
+        0.5, "Share of words in a match; the rest is meaning.", per_space=True, ge=0, le=1
+    )
+    bm25_k1: float = key(1.2, "How soon a repeated word stops counting.", per_space=True, ge=0, le=10)
+    bm25_b: float = key(0.75, "How much long texts are held back.", per_space=True, ge=0, le=1)
+    words_pool: int = key(
+        1000, "Texts that share rare words and are looked at closely.", per_space=True, ge=50, le=100_000
+    )
+    context_weight: float = key(
+        0.4, "What a word counts that stands only beside what was said.", per_space=True, ge=0, le=1
+    )
+    recency_half_life_days: float = key(
+        7, "Days after which what was not read counts half as fresh.", per_space=True, gt=0, le=3650
+    )
+    prior_share: float = key(
+        0.15, "Share of freshness and weight in a score; the rest is the match.", per_space=True, ge=0, le=1
+    )
+    person_bonus: float = key(0.2, "What is added for what a person said.", per_space=True, ge=0, le=1)
+    helped_max: float = key(
+        0.25, "What outcomes with such a question add or take at most.", per_space=True, ge=0, le=1
+    )
+    newer_first: bool = key(
+        True, "Whether the newer of two that say different things of the same comes first.", per_space=True
+    )
+    newer_first_window: float = key(
+        0.30, "How near their scores must lie for that.", per_space=True, ge=0, le=1
+    )
+    index_tool_turns: bool = key(False, "Whether what tools gave is searched too.", per_space=True)
+    rerank_top: int = key(20, "Hits that a reranker reads.", per_space=True, ge=1, le=50)
+    rerank_share: float = key(0.6, "Share of the reranker in a score.", per_space=True, ge=0, le=1)
+    actr_decay: float = key(0.5, "How fast an access loses its force.", per_space=True, gt=0, le=2)
+    actr_noise: float = key(0.4, "How much chance moves activation.", per_space=True, ge=0, le=5)
+    actr_mismatch: float = key(-1.0, "What a difference costs activation.", per_space=True, ge=-10, le=0)
+    actr_threshold: float = key(0.0, "Activation from which something stays.", per_space=True)
+    alpha_cold: Five = key(
+        (12.0, 1.0, 0.5, 0.5, 3.0), "How the mind of an agent with few memories blends.", per_space=True
+    )
+    alpha_mature: Five = key(
+        (8.0, 5.0, 0.5, 3.0, 2.0), "How the mind of an agent with many memories blends.", per_space=True
+    )
+    cold_until: int = key(100, "Memories below which an agent has few.", per_space=True, ge=0)
+    mature_from: int = key(1000, "Memories from which an agent has many.", per_space=True, ge=1)
+    prefilter: int = key(500, "Nearest memories that the mind looks at.", per_space=True, ge=50, le=10_000)
+    partners: int = key(50, "Memories at most that one is remembered with.", per_space=True, ge=1, le=1000)
+    partners_top: int = key(3, "Partners that one leads on to.", per_space=True, ge=1, le=50)
+    co_access_full: int = key(
+        20, "Times together from which two belong together wholly.", per_space=True, ge=1
+    )
+    co_access_half_life_days: float = key(
+        30, "Days after which having come together counts half.", per_space=True, gt=0
+    )
+    mutation: Literal["count", "strengthen"] = key(
+        "count", "Whether recalls are only counted, or move weights a little.", per_space=True
+    )
+    dormant_below: float = key(
+        0.125, "Center of a weight below which a memory sleeps.", per_space=True, ge=0, le=1
+    )
+    dormant_kinds: tuple[str, ...] = key(
+        ("episodic", "reflection", "narrative", "tension", "insight"), "Kinds that may sleep.", per_space=True
+    )
+    abstain: bool = key(True, "Whether nothing is told where nothing is relevant.", per_space=True)
+    keep_recalls_days: int = key(30, "Days that recalls are kept.", per_space=True, ge=1, le=3650)
