@@ -11,6 +11,7 @@ from tests.world.worldly import Bench, table
 
 from festinger.errors import BadInput, FestingerError, Replayed, UnknownOutcome
 from festinger.ids import MAIN_SPACE, Origin
+from festinger.memory.selector import Selector
 from festinger.outcomes.outcome import How, Outcome
 from festinger.outcomes.repairing import take_back, verify
 from festinger.store.pool import Store
@@ -467,7 +468,8 @@ async def test_taking_a_hostile_session_back_leaves_every_float_as_if_it_had_nev
 
     async with store.transaction() as transaction:
         place = watched.reporter("hostile").place
-        moved = await take_back(watched.desk, transaction, place.space, session=place.session)
+        selector = Selector(session=place.session)
+        moved = await take_back(watched.desk, transaction, place.space, selector)
 
     assert moved == [one]
     assert await watched.held(one) == await watched.held(twin)

@@ -113,6 +113,9 @@ class Watched:
             id=memory,
         )
 
+    async def surfacings(self) -> list[dict[str, Any]]:
+        return await rows(self.store, "select * from surfacing order by first_surfaced_at, id")
+
     async def count(self, table: str) -> int:
         found = await rows(self.store, f"select count(*) as n from {table}")
         return int(found[0]["n"])

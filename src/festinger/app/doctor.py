@@ -19,7 +19,8 @@ from festinger.jobs.health import check_jobs
 from festinger.llm.call import Caller
 from festinger.llm.health import check_models
 from festinger.llm.port import Model, Purpose
-from festinger.memory.health import check_memory
+from festinger.memory.health import check_censors, check_memory
+from festinger.outcomes.health import check_outcomes
 from festinger.seeing.checks import Check, Severity, fail, ok, warn, worst
 from festinger.settings.live import LiveSettings
 from festinger.store.health import check_store
@@ -54,8 +55,13 @@ async def _check_stored(app: App, now: datetime) -> list[Check]:
     if worst(store) is Severity.FAIL:
         return store
     try:
-        memory = await check_memory(app.memory.desk, app.directory.ids())
-        return [*store, *await check_jobs(app.jobs.desk), *await check_events(app.store, now=now), memory]
+        spaces = app.directory.ids()
+        memory = [
+            await check_memory(app.memory.desk, spaces),
+            await check_censors(app.memory.desk, spaces),
+            *await check_outcomes(app.outcomes.desk, spaces, app.settings.now.outcomes),
+        ]
+        return [*store, *await check_jobs(app.jobs.desk), *await check_events(app.store, now=now), *memory]
     except StoreDown as error:
         return [fail("store.server", error.message, error.hint)]
 

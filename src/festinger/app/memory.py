@@ -19,13 +19,24 @@ from pydantic import SecretStr
 
 from festinger.app.feed import follow_events
 from festinger.app.status import status
+from festinger.app.talk import Talk
 from festinger.app.wiring import App, Start, open_app
 from festinger.errors import BadInput
 from festinger.events.event import Event
 from festinger.events.feed import Gap
 from festinger.ids import AgentId, EventId, MemoryId, Origin, SessionId, SpaceId, read_id
 from festinger.memory.batch import Progress, learn_many
+from festinger.memory.censors.censor import Censor
+from festinger.memory.censors.changing import Changed
+from festinger.memory.censors.changing import update as update_censor
+from festinger.memory.censors.checking import Checked, check
+from festinger.memory.censors.making import Rule
+from festinger.memory.censors.making import add as add_censor
+from festinger.memory.censors.misfires import Misfire, false_positive
 from festinger.memory.desk import Desk
+from festinger.memory.episodes.episode import Episode, state_of
+from festinger.memory.episodes.keeping import update_episode
+from festinger.memory.episodes.listing import page as list_episodes
 from festinger.memory.given import Given
 from festinger.memory.history import History, current, get, history
 from festinger.memory.learn import learn
@@ -38,6 +49,15 @@ from festinger.memory.splitting import Parted, split
 from festinger.memory.states import meant
 from festinger.memory.undoing import Undone, undo
 from festinger.memory.why import Why, why
+from festinger.outcomes.desk import Reporter
+from festinger.outcomes.observed import Observed
+from festinger.outcomes.outcome import How
+from festinger.outcomes.overhearing import Reply, observe_reply
+from festinger.outcomes.protocol import ObservationProtocol
+from festinger.outcomes.recalls import observe_recall
+from festinger.retrieval.recall import recall
+from festinger.retrieval.recalled import Recalled
+from festinger.retrieval.wish import wished
 from festinger.seeing.logs import leave_to_the_program
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
@@ -82,6 +102,56 @@ class Memory:
 
     async def _id(self, memory: Named) -> MemoryId:
         return await meant(self._desk, self.space, memory)
+
+    @property
+    def observation(self) -> ObservationProtocol:
+        """The hooks through which a program says what it did with memories: read, surfaced, used."""
+        return self._app.outcomes.protocol(self._reporter())
+
+    def _reporter(self, how: How = How.EXPLICIT, origin: Origin = Origin.PERSON) -> Reporter:
+        return Reporter(place=self._place, name=OWNER, door=self._app.door, how=how, origin=origin)
+
+    async def observe(
+        self,
+        outcomes: Mapping[Any, str],
+        *,
+        recall: str | UUID | None = None,
+        turn: str | UUID | None = None,
+        credit: Mapping[str, float] | None = None,
+        superseded_by: Mapping[Any, Any] | None = None,
+        key: str | None = None,
+    ) -> Observed:
+        """Say what became of memories; of a recall, what it surfaced and is not named was not dealt with.
+
+        Raises `UnknownOutcome`, `BadInput`, `Replayed`, `NotFound` for an unknown recall.
+        """
+        return await observe_recall(
+            self._app.outcomes.desk,
+            self._reporter(),
+            outcomes,
+            recall=read_id(str(recall)) if recall is not None else None,
+            turn=read_id(str(turn)) if turn is not None else None,
+            credit=credit,
+            superseded_by=superseded_by or {},
+            key=key,
+        )
+
+    async def observe_reply(
+        self,
+        recall: str | UUID,
+        reply: str,
+        tool_calls: Sequence[Any] = (),
+        reasoning: str | None = None,
+        next_message: str | None = None,
+        *,
+        request: str = "",
+    ) -> Observed:
+        """Read from a reply what became of what a recall surfaced; weighs less than what is told. Raises `NotFound`."""
+        heard = Reply(
+            text=reply, request=request, tool_calls=tool_calls, reasoning=reasoning, next_message=next_message
+        )
+        reporter = self._reporter(How.INFERRED, Origin.MODEL)
+        return await observe_reply(self._app.outcomes.desk, reporter, read_id(str(recall)), heard)
 
     async def learn(
         self,
@@ -133,6 +203,50 @@ class Memory:
         """
         given = [Given(text=item) if isinstance(item, str) else item for item in items]
         return await learn_many(self._desk, self._place, given, progress=progress)
+
+    async def recall(
+        self,
+        cue: str,
+        *,
+        limit: int = 5,
+        kinds: Sequence[str] | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        subject: str | None = None,
+        tags: Sequence[str] = (),
+        origins: Sequence[str] | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[Named] = (),
+        tokens: int | None = None,
+        strict: bool = False,
+        blend: str = "steady",
+        explain: bool = False,
+    ) -> Recalled:
+        """What comes to mind for a cue, best first, or an honest nothing: `abstained` with how many were not good
+        enough. `tokens` is a hard budget. Raises `BadInput`, `StoreDown`.
+        """
+        wish = wished(
+            cue,
+            now=self._app.tools.clock(),
+            limit=limit,
+            kinds=kinds,
+            as_of=as_of,
+            valid_at=valid_at,
+            since=since,
+            until=until,
+            subject=subject,
+            tags=tags,
+            origins=origins,
+            include=include,
+            exclude=[read_id(str(each)) for each in exclude],
+            tokens=tokens,
+            strict=strict,
+            blend=blend,
+            explain=explain,
+        )
+        return await recall(self._app.recall.desk, self._place, wish, door=self._app.door)
 
     async def get(
         self, memory: Named, *, as_of: datetime | None = None, valid_at: datetime | None = None
@@ -194,6 +308,98 @@ class Memory:
         """Decide a conflict. Raises `NoSuchConflict`, `BadDecision`, `Stale`."""
         verdict = Verdict(decision=decision, judge=Judge.PERSON, by=by, reasoning=note, texts=tuple(texts))
         return await decide(self._app.world.desk, self.space, read_id(str(conflict)), verdict)
+
+    def episode(
+        self, session: str | None = None, *, title: str | None = None, evaluation: bool = False
+    ) -> Talk:
+        """A conversation of a session: `say` what is said in it; at the end it is closed and summed up.
+
+        A trial (`evaluation`) is summed up and teaches nothing. Raises `BadInput` without a session, `StoreDown`.
+        """
+        named = SessionId(session) if session else self._place.session
+        place = replace(self._place, session=named)
+        return Talk(self._app.memory, place, title=title, evaluation=evaluation)
+
+    async def episodes(
+        self,
+        *,
+        agent: str | None = None,
+        state: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[Episode]:
+        """Episodes of the space, the newest first; `before` is the `seq` of the last one that was seen.
+
+        Raises `BadInput` for an unknown state.
+        """
+        wanted = state_of(state) if state else None
+        return await list_episodes(
+            self._desk, self.space, agent=agent, state=wanted, before=before, limit=limit
+        )
+
+    async def update_episode(
+        self, episode: str | UUID, *, title: str | None = None, summary: str | None = None
+    ) -> Episode:
+        """Give an episode a title or a summary of your own, which then stands. Raises `NotFound`, `BadInput`."""
+        return await update_episode(
+            self._desk, self.space, read_id(str(episode)), title=title, summary=summary
+        )
+
+    async def censor(
+        self,
+        rule: str = "",
+        *,
+        meaning: str | None = None,
+        reason: str = "",
+        domain: str | None = None,
+        on: str | Sequence[str] = ("output", "tool"),
+        action: str = "warn",
+        literal: bool = False,
+        threshold: int | None = None,
+        origin: str | Origin = Origin.PERSON,
+    ) -> Censor:
+        """Make a rule about what must not be said, and see which of the last turns it would have struck.
+
+        A rule is a pattern; plain prose is taken for its meaning unless `literal`. Raises `BadInput`, `Refused`.
+        """
+        wanted = Rule(
+            rule=rule,
+            meaning=meaning,
+            reason=reason,
+            domain=domain,
+            on=(on,) if isinstance(on, str) else tuple(on),
+            action=action,
+            literal=literal,
+            threshold=threshold,
+            origin=origin_of(origin),
+        )
+        return await add_censor(self._app.memory.watch, self._place, wanted, by=OWNER)
+
+    async def check(
+        self, text: str, *, on: str = "output", domain: str | None = None, origin: str | Origin = Origin.MODEL
+    ) -> Checked:
+        """What the censors say of a text; each that strikes is written down. Raises `BadInput`."""
+        watch = self._app.memory.watch
+        return await check(watch, self._place, text, on=on, domain=domain, origin=origin_of(origin))
+
+    async def update_censor(
+        self, censor: str | UUID, *, by: str = OWNER, reason: str = "", **values: Any
+    ) -> Changed:
+        """Change a censor: `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold`, `active`.
+
+        Raises `NotFound`, `BadInput`.
+        """
+        changed = await update_censor(
+            self._desk, self.space, read_id(str(censor)), by=by, reason=reason, **values
+        )
+        self._app.memory.watch.forget(self.space)
+        return changed
+
+    async def false_positive(self, trigger: str | UUID, *, by: str = OWNER) -> Misfire:
+        """Say that a censor struck and should not have; twice is once. Raises `NotFound`."""
+        done = await false_positive(self._desk, self.space, read_id(str(trigger)), by=by)
+        self._app.memory.watch.forget(self.space)
+        return done
 
     async def subscribe(self, *names: str, after: str | EventId | None = None) -> AsyncIterator[Event]:
         """What happens from now, or what came after an event; events of these names, or all.

@@ -5,14 +5,16 @@ queue. Pairs that wait for a model are judged by a job, tried again as their tim
 the doors; vectors that were missing come by themselves.
 """
 
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from festinger.app.conversing import register_conversing
 from festinger.embedding.embedder import Embedder
 from festinger.events.event import Event
-from festinger.ids import SpaceId
+from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.judge.cascade import Terms as JudgeTerms
@@ -23,10 +25,12 @@ from festinger.judge.retry import retry
 from festinger.llm.call import Caller
 from festinger.llm.port import Model, Purpose
 from festinger.memory.candidates import INDEX
+from festinger.memory.censors.watch import Watch
 from festinger.memory.decision import Action
 from festinger.memory.desk import Desk, Terms
 from festinger.memory.judges import Judges
 from festinger.memory.keys import prune_keys
+from festinger.memory.memory import Place
 from festinger.memory.pairs import JUDGE, judge_pairs, load_pair, settle_pair
 from festinger.memory.recheck import embed_missing, recheck
 from festinger.memory.revising import RECHECK
@@ -62,6 +66,10 @@ class MemoryRoom:
 
     desk: Desk
     judges: Judges
+    watch: Watch
+    """The censors in force."""
+    sessions: dict[tuple[SpaceId, str], None] = field(default_factory=dict)
+    """Sessions whose episodes this process keeps, the latest last."""
 
     async def settle(
         self, transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: Verdict
@@ -86,17 +94,26 @@ def build_memory(app: "App") -> MemoryRoom:
 
     def terms(space: SpaceId) -> Terms:
         chosen = app.settings.for_space(space)
-        return Terms(memory=chosen.memory, accept=chosen.judge.accept)
+        return Terms(memory=chosen.memory, accept=chosen.judge.accept, episodes=chosen.episodes)
+
+    async def writer(space: SpaceId) -> Model | None:
+        return await app.model(Purpose.WRITE, Caller(space=space))
 
     def embedder() -> Embedder | None:
         return app.embedder
 
-    async def ask(transaction: Transaction, job: str, **ids: Any) -> None:
+    async def ask(transaction: Transaction, job: str, *, at: datetime | None = None, **ids: Any) -> None:
         name = ":".join([job, *map(str, ids.values())])
-        await app.jobs.defer(transaction, job, lock=name, queueing_lock=name, **ids)
+        await app.jobs.defer(transaction, job, lock=name, queueing_lock=name, at=at, **ids)
 
     def without_ours(text: str) -> str:
         return without_blocks(text, Mark(label=app.settings.now.proxy.label))
+
+    async def surfaced(place: Place, turns: int) -> Collection[MemoryId]:
+        return await app.outcomes.surfaced(place, turns)
+
+    async def outcomes_of(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
+        return await app.outcomes.outcomes_of(space, memory)
 
     judges = Judges(
         JudgeDesk(
@@ -120,10 +137,13 @@ def build_memory(app: "App") -> MemoryRoom:
         embedder=embedder,
         panel=judges,
         world=app.world.desk,
+        surfaced=surfaced,
+        outcomes_of=outcomes_of,
         ask=ask,
         without_blocks=without_ours,
+        writer=writer,
     )
-    return MemoryRoom(desk=desk, judges=judges)
+    return MemoryRoom(desk=desk, judges=judges, watch=Watch(desk=desk))
 
 
 def register_memory(app: "App", room: MemoryRoom) -> None:
@@ -160,6 +180,7 @@ def register_memory(app: "App", room: MemoryRoom) -> None:
     app.jobs.register(INDEX, index, queue=Queue.INDEX, limit=timedelta(hours=6))
     app.jobs.register(TEND, tend, queue=Queue.SLEEP, schedule=NIGHTLY)
     _register_waiting(app, room)
+    register_conversing(app, room)
 
 
 def _register_waiting(app: "App", room: MemoryRoom) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from uuid import UUID
 
 from festinger.app.background import Background
+from festinger.app.conversing import keep_conversing
 from festinger.app.deliveries import Deliveries
 from festinger.app.directory import ROOM as SPACES_ROOM
 from festinger.app.directory import Directory
@@ -21,7 +22,9 @@ from festinger.app.housekeeping import register_housekeeping
 from festinger.app.keyring import Keyring
 from festinger.app.life import END_SECONDS, begin_life, end_life
 from festinger.app.logins import Logins
+from festinger.app.outcomes import OutcomesRoom, build_outcomes, register_outcomes
 from festinger.app.providers import open_providers
+from festinger.app.recalling import RecallRoom, build_recall, register_recall
 from festinger.app.remembering import MemoryRoom, build_memory, register_memory
 from festinger.app.tools import Tools
 from festinger.app.world import WorldRoom, build_world, keep_world, register_world
@@ -39,6 +42,7 @@ from festinger.llm.endpoint import Endpoint
 from festinger.llm.port import Model, Purpose
 from festinger.llm.switchboard import Outside, Switchboard
 from festinger.memory import health as memory_health
+from festinger.outcomes import tally as outcomes_tally
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.loaded import Row
@@ -92,6 +96,8 @@ class App:
     switchboard: Switchboard
     world: WorldRoom = field(init=False)
     memory: MemoryRoom = field(init=False)
+    outcomes: OutcomesRoom = field(init=False)
+    recall: RecallRoom = field(init=False)
     logins: Logins = field(init=False)
     applied: tuple[str, ...] = ()
     """Migrations that this start brought."""
@@ -129,6 +135,7 @@ class App:
         await backlog.measure(self.store)
         await lag.measure(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
         await memory_health.measure(self.memory.desk, self.directory.ids())
+        await outcomes_tally.measure(self.outcomes.desk, self.directory.ids())
 
 
 @asynccontextmanager
@@ -167,13 +174,19 @@ async def open_app(
         app.logins = Logins(app)
         app.world = build_world(app)
         app.memory = build_memory(app)
+        app.outcomes = build_outcomes(app)
+        app.recall = build_recall(app)
+        stack.push_async_callback(app.recall.finish)
         register_housekeeping(app)
         register_world(app, app.world)
         register_memory(app, app.memory)
+        register_outcomes(app, app.outcomes)
+        register_recall(app, app.recall)
         run = await begin_life(app, [migration.name for migration in every_migration()])
         stack.push_async_callback(end_life, app, run)
         await _keep_true(stack, app)
         await keep_world(stack, app, app.world)
+        keep_conversing(stack, app, app.memory)
         if start.providers:
             await open_providers(stack, app)
         if start.workers:

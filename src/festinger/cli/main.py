@@ -22,6 +22,7 @@ FAMILIES = {
     "concept": "world",
     "conflicts": "world",
     "resolve": "world",
+    "outcomes": "outcomes",
     "login": "login",
     "settings": "settings",
     "models": "models",

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import Any, ClassVar
 from uuid import UUID
 
-from festinger.ids import MemoryId
 from festinger.memory.memory import Memory
 from festinger.outcomes.defaults import Defaults
 from festinger.outcomes.desk import DEFAULT_PARTITION, Desk, Reporter
@@ -155,7 +154,3 @@ class RecallProposal:
     async def expire_stale(self, ttl: float = DEFAULT_TTL) -> list[Surfacing]:
         """End what has waited longer than so many seconds; those that ended."""
         return await expire(self.desk, self.reporter.place.space, ttl=timedelta(seconds=ttl))
-
-
-def as_memory_id(memory: Named) -> MemoryId | None:
-    return memory_id(id_of(memory))

@@ -59,6 +59,17 @@ select s.* from surfacing s
 where s.space_id = %(space)s and s.recall_id = %(recall)s
 order by s.position, s.id;
 
+-- name: surfaced_by_any
+-- Which of some recalls surfaced something already.
+select distinct s.recall_id from surfacing s
+where s.space_id = %(space)s and s.recall_id = any(%(recalls)s::uuid[]);
+
+-- name: inferred_of_turn
+-- What was read of a turn before, and stands.
+select o.memory_id, o.outcome from outcome o
+where o.space_id = %(space)s and o.turn_id = %(turn)s and o.replaced_by is null
+order by o.at, o.id;
+
 -- name: surfaced_in_session
 -- Which memories the last turns of a session put before a model, as far as turns did so at all.
 select distinct s.memory_id from surfacing s
@@ -276,14 +287,21 @@ order by o.memory_id
 limit %(limit)s;
 
 -- name: take_back_outcomes
--- Lets outcomes of a session or an agent count no more. The memories that they moved.
+-- Lets outcomes of a session, an agent or an origin count no more. The memories that they moved.
 update outcome o set counted = false, uncounted_because = 'repaired'
 where o.space_id = %(space)s and o.counted
   and (%(session)s::text is null or o.session_id = %(session)s)
   and (%(agent)s::text is null or o.agent_id = %(agent)s)
+  and (%(origin)s::text is null or o.origin = %(origin)s)
   and (%(since)s::timestamptz is null or o.at >= %(since)s)
   and (%(until)s::timestamptz is null or o.at < %(until)s)
 returning o.memory_id;
+
+-- name: retold
+-- Memories with outcomes of which something that was said was taken back.
+select distinct s.memory_id from memory_sighting s
+where s.space_id = %(space)s and s.uncounted_because = 'repaired'
+  and exists (select from outcome o where o.space_id = s.space_id and o.memory_id = s.memory_id);
 
 -- name: lock_batch
 -- Lets one report with a key be taken at a time.
@@ -332,8 +350,8 @@ order by o.outcome, o.how;
 -- How much waits for an outcome.
 select count(*) as pending from surfacing s where s.space_id = %(space)s and s.outcome is null;
 
--- name: most_helpful
--- Memories that were acted on most, with what they gained.
+-- name: most_often
+-- Memories that had one outcome most often.
 select o.memory_id, count(*) as times from outcome o
 join memory m on m.space_id = o.space_id and m.id = o.memory_id
 where o.space_id = %(space)s and o.outcome = %(outcome)s and o.counted and o.replaced_by is null

@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.errors import BadInput
-from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.memory.belief import Effect, apply_effects, hold_known
 from festinger.memory.changes import Change, Op, changes_of
 from festinger.memory.memory import Memory, belief_columns
+from festinger.memory.selector import Selector
 from festinger.memory.trust import rounded
 from festinger.outcomes.desk import Desk
 from festinger.outcomes.effects import State
@@ -145,21 +145,23 @@ async def recompute(
 
 
 async def take_back(
-    desk: Desk,
-    transaction: Transaction,
-    space: SpaceId,
-    *,
-    session: SessionId | None = None,
-    agent: AgentId | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    desk: Desk, transaction: Transaction, space: SpaceId, selector: Selector
 ) -> list[MemoryId]:
-    """Let what a session or an agent reported count no more; the memories that were computed anew."""
-    if session is None and agent is None and since is None:
-        raise BadInput("Say whose outcomes are taken back: a session, an agent, or since when.")
-    rows = await transaction.all(
-        Q["take_back_outcomes"], space=space, session=session, agent=agent, since=since, until=until
-    )
+    """Let what a session, an agent or an origin reported count no more; the memories that were computed anew.
+
+    Where memories were told anew without what was taken back, their outcomes are put on top again.
+    """
+    rows = await transaction.all(Q["retold"], space=space)
+    if selector.session or selector.agent or selector.origin:
+        rows += await transaction.all(
+            Q["take_back_outcomes"],
+            space=space,
+            session=selector.session,
+            agent=selector.agent,
+            origin=selector.origin.value if selector.origin else None,
+            since=selector.since,
+            until=selector.until,
+        )
     held = await hold_known(transaction, space, {row["memory_id"] for row in rows})
     await recompute(desk, transaction, space, held, at=desk.clock())
     return sorted(held)

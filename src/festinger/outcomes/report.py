@@ -12,7 +12,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from festinger.errors import Replayed, StoreDown
-from festinger.ids import MemoryId
+from festinger.ids import MemoryId, SpaceId
 from festinger.memory.belief import hold_known
 from festinger.memory.memory import Memory
 from festinger.outcomes.deciding import decide, effects_by_id
@@ -158,3 +158,8 @@ async def _remember(
         result=json.dumps(observed.as_json()),
         at=desk.clock(),
     )
+
+
+async def prune_batches(desk: Desk, space: SpaceId) -> int:
+    """Let go of keys that are too old to mean anything."""
+    return await desk.store.run(Q["prune_batches"], space=space, before=desk.clock() - KEPT_FOR)

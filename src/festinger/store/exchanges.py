@@ -150,6 +150,38 @@ async def session_messages(where: Store | Transaction, space: SpaceId, session: 
     return [_message(row) for row in await where.all(Q["session_messages"], space=space, session=session)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastExchange:
+    """An exchange of a session, without the words of its messages."""
+
+    id: UUID
+    request: str
+    at: datetime
+    reply: UUID | None
+    tool_calls: Sequence[Mapping[str, Any]]
+    thinking: str | None
+    recollection: UUID | None
+
+
+async def recent_exchanges(
+    where: Store | Transaction, space: SpaceId, session: SessionId, *, limit: int
+) -> list[PastExchange]:
+    """The last exchanges of a session, the oldest first."""
+    rows = await where.all(Q["recent_exchanges"], space=space, session=session, limit=limit)
+    return [
+        PastExchange(
+            id=row["id"],
+            request=row["request_id"],
+            at=row["at"],
+            reply=row["reply_id"],
+            tool_calls=row["tool_calls"],
+            thinking=row["thinking"],
+            recollection=row["recollection_id"],
+        )
+        for row in reversed(rows)
+    ]
+
+
 def _message(row: Mapping[str, Any]) -> Message:
     return Message(
         id=row["id"],

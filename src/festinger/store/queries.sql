@@ -465,7 +465,7 @@ select pg_try_advisory_lock(hashtextextended('festinger index ' || %(index)s::te
 -- The index of one model, built beside running writes. The numbers are pgvector's usual m and twice its usual
 -- effort, which pays once and is searched ever after.
 create index concurrently {index} on {table}
-using hnsw ((vector::halfvec({dims})) halfvec_cosine_ops) with (m = 16, ef_construction = 128)
+using hnsw (({column}::halfvec({dims})) halfvec_cosine_ops) with (m = 16, ef_construction = 128)
 where model = {model};
 
 -- name: create_purpose_index
@@ -607,6 +607,15 @@ from exchange_message as message
 join exchange on exchange.space_id = message.space_id and exchange.id = message.exchange_id
 where message.space_id = %(space)s and exchange.space_id = %(space)s and exchange.session_id = %(session)s
 order by message.at, message.exchange_id, message.seq;
+
+-- name: recent_exchanges
+-- The last exchanges of a session, the newest first.
+select exchange.id, exchange.request_id, exchange.at, exchange.reply_id, exchange.tool_calls, exchange.thinking,
+       exchange.recollection_id
+from exchange
+where exchange.space_id = %(space)s and exchange.session_id = %(session)s
+order by exchange.at desc, exchange.id desc
+limit %(limit)s;
 
 -- name: keep_sessions
 -- Keeps how sessions are known again. What came later stands, whoever writes first.

@@ -16,16 +16,22 @@ from festinger.errors import FestingerError, NotFound
 from festinger.seeing.trace import on_behalf_of
 from festinger.web import (
     administration,
+    censors,
     concepts,
+    episodes,
     happenings,
     health,
+    judging,
     login,
     loops,
+    memories,
+    outcomes,
     pages,
     quarantine,
     requests,
     settling,
     start,
+    tending,
     tuning,
     work,
     world,
@@ -51,6 +57,12 @@ ROUTES: tuple[Route, ...] = (
     *worldview.ROUTES,
     *loops.ROUTES,
     *requests.ROUTES,
+    *episodes.ROUTES,
+    *censors.ROUTES,
+    *memories.ROUTES,
+    *outcomes.ROUTES,
+    *tending.ROUTES,
+    *judging.ROUTES,
 )
 
 REQUEST_HEADER = "x-festinger-request"

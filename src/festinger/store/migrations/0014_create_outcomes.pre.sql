@@ -146,6 +146,7 @@ comment on column outcome.replaced_by is 'the outcome of the same turn that stan
 create index outcome_memory on outcome (space_id, memory_id, at, id);
 create index outcome_at on outcome (space_id, at, id);
 create index outcome_session on outcome (space_id, session_id);
+create index outcome_turn on outcome (space_id, turn_id) where turn_id is not null;
 
 create table outcome_batch (
     space_id  text not null references space (id) on delete cascade,

@@ -1,0 +1,269 @@
+"""What became of the notes of a turn, as far as what was said tells?
+
+One function for every door, pure and without a model: from the notes that went out, the request, the reply and what
+a person said next, to an outcome for each note that left a trace. The first rule that fits decides. No trace is no
+outcome: silence is no evidence. What an inferred outcome may do is bounded elsewhere.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from festinger.judge import rules
+from festinger.judge.judgement import Judgement, Relation
+from festinger.judge.reading import read
+from festinger.judge.statement import Statement
+from festinger.outcomes.credit import shares_by_words
+from festinger.outcomes.cues import begins_correcting, corrects, sets_aside
+from festinger.outcomes.outcome import Outcome
+from festinger.outcomes.own_words import Spoken, Word, coverage, own_words, spoken, words_of
+
+AGAINST = (Relation.CONTRADICTS, Relation.UPDATE)
+SURE = 0.8
+"""Confidence from which a judge's word against a note counts."""
+MOSTLY = 0.6
+"""Share of a note's own words from which a reply has acted on it."""
+HALF = 0.5
+SHARED = 2
+"""Words that a sentence and a note must share before a judge is asked."""
+
+BY_PERSON, CITED, IN_CALL, ASIDE, USED = 0.8, 0.95, 0.8, 0.7, 0.5
+BY_REPLY = 0.6
+ACTED, ACTED_MORE = 0.5, 0.4
+
+_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
+_INSTEAD = re.compile(r"(?:(?:it|that|this|he|she|they)(?: is|'s| are| was)(?: now)?|now) (?P<value>.+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnNote:
+    """A note that went out: its id, what it says, what it is about, and marks by which a reply may cite it."""
+
+    id: str
+    text: str
+    subject: str = ""
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What was said in a turn. The request is all of it that is not ours."""
+
+    notes: tuple[TurnNote, ...]
+    request: str = ""
+    reply: str = ""
+    arguments: tuple[str, ...] = ()
+    """With what tools were called."""
+    reasoning: str = ""
+    next_message: str = ""
+    """What a person said next."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inferred:
+    note: str
+    outcome: Outcome
+    q: float
+    evidence: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inference:
+    """What was read: outcomes, the shares of those that were acted on, and notes that cannot be read."""
+
+    outcomes: tuple[Inferred, ...] = ()
+    credit: Mapping[str, float] = field(default_factory=dict, hash=False)
+    unreadable: tuple[str, ...] = ()
+
+
+def infer(turn: Turn) -> list[Inferred]:
+    """What became of the notes of a turn; those without a trace are not among it."""
+    return list(read_turn(turn).outcomes)
+
+
+def read_turn(turn: Turn) -> Inference:
+    """The same, with who gets the credit and which notes have no word of their own."""
+    heard = _heard(turn)
+    readings = [_reading(note, heard) for note in turn.notes]
+    best = max((reading.covered for reading in readings), default=0.0)
+    found = [
+        inferred
+        for reading in readings
+        if reading.own and (inferred := _first(reading, heard, is_best=reading.covered == best)) is not None
+    ]
+    acted = {each.note for each in found if each.outcome is Outcome.ACTED}
+    said = {reading.note.id: reading.worth for reading in readings if reading.note.id in acted}
+    return Inference(
+        outcomes=tuple(found),
+        credit=shares_by_words(said) if said else {},
+        unreadable=tuple(reading.note.id for reading in readings if not reading.own),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heard:
+    turn: Turn
+    request: Spoken
+    sentences: tuple[tuple[str, Spoken], ...]
+    arguments: Spoken
+    reasoning: Spoken
+    next_sentences: tuple[tuple[str, Spoken], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """One note held against what was said."""
+
+    note: TurnNote
+    words: tuple[Word, ...]
+    own: tuple[Word, ...]
+    said: Mapping[str, Word]
+    """Own words that stand in the reply."""
+    covered: float
+
+    @property
+    def worth(self) -> dict[str, float]:
+        return {key: word.worth for key, word in self.said.items()}
+
+
+def _heard(turn: Turn) -> _Heard:
+    return _Heard(
+        turn=turn,
+        request=spoken(turn.request),
+        sentences=tuple((text, spoken(text)) for text in sentences(turn.reply)),
+        arguments=spoken("\n".join(turn.arguments)),
+        reasoning=spoken(turn.reasoning),
+        next_sentences=tuple((text, spoken(text)) for text in sentences(turn.next_message)),
+    )
+
+
+def sentences(text: str) -> Iterable[str]:
+    return (found for each in _SENTENCE.findall(text) if (found := each.strip()))
+
+
+def _reading(note: TurnNote, heard: _Heard) -> _Reading:
+    words = words_of(note.text)
+    own = own_words(note.text, heard.request)
+    said = _said(own, words, (each for _, each in heard.sentences))
+    return _Reading(note=note, words=words, own=own, said=said, covered=coverage(own, said))
+
+
+def _said(own: Sequence[Word], words: Sequence[Word], where: Iterable[Spoken]) -> dict[str, Word]:
+    """Own words that were said. A common one counts only beside a word that stands out and that the note holds too."""
+    found: dict[str, Word] = {}
+    for sentence in where:
+        here = [word for word in own if word in sentence]
+        if not here:
+            continue
+        stands_out = any(word in sentence for word in words if not word.is_common)
+        found |= {word.key: word for word in here if stands_out or not word.is_common}
+    return found
+
+
+Rule = Callable[[_Reading, _Heard, bool], Inferred | None]
+
+
+def _first(reading: _Reading, heard: _Heard, *, is_best: bool) -> Inferred | None:
+    for rule in _RULES:
+        if (found := rule(reading, heard, is_best)) is not None:
+            return found
+    return None
+
+
+def _corrected(reading: _Reading, heard: _Heard, is_best: bool) -> Inferred | None:
+    """A person says next that it is wrong."""
+    if not corrects(heard.turn.next_message):
+        return None
+    judged = _against(reading, heard.next_sentences)
+    beside = any(
+        corrects(text) and _share(reading.words, sentence) >= HALF for text, sentence in heard.next_sentences
+    )
+    if judged is None and not beside and not (is_best and _says_otherwise(reading, heard.turn.next_message)):
+        return None
+    return _inferred(reading, Outcome.CONTRADICTED, BY_PERSON, rule="corrected by a person")
+
+
+def _says_otherwise(reading: _Reading, message: str) -> bool:
+    """Whether a person puts another value in the place of what the reply took from this note: `no, it is B`."""
+    rest = begins_correcting(message)
+    instead = _INSTEAD.match(rest) if rest else None
+    if instead is None or reading.covered < MOSTLY or not read(reading.note.text).slots:
+        return False
+    value = spoken(instead["value"])
+    return not any(word in value for word in reading.own)
+
+
+def _denied(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
+    """The reply itself says otherwise."""
+    judged = _against(reading, heard.sentences)
+    if judged is None:
+        return None
+    return _inferred(
+        reading, Outcome.CONTRADICTED, BY_REPLY * judged.confidence, rule="the reply says otherwise"
+    )
+
+
+def _cited(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
+    marks = (reading.note.id, *reading.note.marks)
+    if not any(mark and mark in heard.turn.reply for mark in marks):
+        return None
+    return _inferred(reading, Outcome.ACTED, CITED, rule="cited")
+
+
+def _called(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
+    words = [word.key for word in reading.own if not word.is_common and word in heard.arguments]
+    return _inferred(reading, Outcome.ACTED, IN_CALL, rule="in a tool call", words=words) if words else None
+
+
+def _followed(reading: _Reading, _heard: _Heard, _is_best: bool) -> Inferred | None:
+    if reading.covered < MOSTLY:
+        return None
+    q = ACTED + ACTED_MORE * reading.covered
+    return _inferred(reading, Outcome.ACTED, q, rule="most of it was said", words=list(reading.said))
+
+
+def _set_aside(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
+    for text, sentence in (*heard.sentences, *heard.next_sentences):
+        if sets_aside(text) and _names(reading, sentence):
+            return _inferred(reading, Outcome.DISMISSED, ASIDE, rule="set aside")
+    return None
+
+
+def _mentioned(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
+    thought = {word.key: word for word in reading.own if word in heard.reasoning}
+    if not reading.said and coverage(reading.own, thought) < HALF:
+        return None
+    words = list(reading.said or thought)
+    return _inferred(reading, Outcome.USED, USED, rule="a word of it was said", words=words)
+
+
+_RULES: tuple[Rule, ...] = (_corrected, _denied, _cited, _called, _followed, _set_aside, _mentioned)
+
+
+def _against(reading: _Reading, where: Sequence[tuple[str, Spoken]]) -> Judgement | None:
+    """What the judge's rules say against the note, if they are sure of any sentence."""
+    note = Statement(text=reading.note.text, subject=reading.note.subject or None, order=1)
+    for text, sentence in where:
+        if text.endswith("?") or sum(word in sentence for word in reading.words) < SHARED:
+            continue
+        said = rules.judge(note, Statement(text=text, order=2))
+        if said.relation in AGAINST and said.confidence >= SURE:
+            return said
+    return None
+
+
+def _share(words: Sequence[Word], sentence: Spoken) -> float:
+    return sum(word in sentence for word in words) / len(words) if words else 0.0
+
+
+def _names(reading: _Reading, sentence: Spoken) -> bool:
+    """Whether a sentence names what the note is about."""
+    subject = words_of(reading.note.subject)
+    if subject and all(word in sentence for word in subject):
+        return True
+    return any(word in sentence for word in reading.words if not word.is_common)
+
+
+def _inferred(reading: _Reading, outcome: Outcome, q: float, **evidence: Any) -> Inferred:
+    return Inferred(note=reading.note.id, outcome=outcome, q=q, evidence=evidence)
