@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from festinger.errors import FestingerError as FestingerError
     from festinger.events.event import Event as Event
     from festinger.ids import Origin as Origin
+    from festinger.memory.censors.censor import Censor as Censor
+    from festinger.memory.episodes.episode import Episode as Episode
     from festinger.memory.kinds import Kind as Kind
     from festinger.memory.learned import Learned as Learned
     from festinger.memory.weight import Weight as Weight
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Censor",
+    "Episode",
     "Event",
     "FestingerError",
     "Kind",
@@ -41,6 +45,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Episode": "festinger.memory.episodes.episode",
+    "Censor": "festinger.memory.censors.censor",
     "Event": "festinger.events.event",
     "FestingerError": "festinger.errors",
     "Kind": "festinger.memory.kinds",

@@ -6,12 +6,14 @@ from festinger.ids import SpaceId
 from festinger.memory.desk import Desk
 from festinger.seeing.checks import Check, ok, warn
 from festinger.seeing.metrics import (
+    MEMORY_EPISODES_UNSUMMARISED,
     MEMORY_HELD,
     MEMORY_PENDING,
     MEMORY_QUARANTINED,
     MEMORY_VECTORS_MISSING,
 )
 from festinger.store.queries import queries_of
+from festinger.text.expressions import compiles
 
 Q = queries_of("festinger.memory")
 
@@ -24,6 +26,8 @@ async def measure(desk: Desk, spaces: Sequence[SpaceId]) -> None:
     MEMORY_PENDING.set(sum(row["pending"] for row in counts))
     MEMORY_HELD.set(sum(row["held"] for row in counts))
     MEMORY_QUARANTINED.set(sum(row["quarantined"] for row in counts))
+    waiting = [await desk.store.one(Q["count_unsummarised"], space=space) for space in spaces]
+    MEMORY_EPISODES_UNSUMMARISED.set(sum(row["waiting"] for row in waiting))
     MEMORY_VECTORS_MISSING.set(sum([await missing_vectors(desk, space) for space in spaces]))
 
 
@@ -47,3 +51,17 @@ async def check_memory(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
             missing=missing,
         )
     return ok("memory.vectors", "Every memory can be found by meaning.")
+
+
+async def check_censors(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
+    """Whether every censor that is in force can strike."""
+    rows = [row for space in spaces for row in await desk.store.all(Q["censors_in_force"], space=space)]
+    broken = [str(row["id"]) for row in rows if row["pattern"] and not compiles(row["pattern"])]
+    if broken:
+        return warn(
+            "memory.censors",
+            f"{len(broken)} censors have a pattern that cannot be used: {', '.join(broken[:5])}.",
+            "Give them another pattern, or switch them off with `festinger censor off`.",
+            broken=broken[:100],
+        )
+    return ok("memory.censors", f"All {len(rows)} censors can strike." if rows else "There are no censors.")

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
+from festinger.errors import BadInput
 from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
 from festinger.memory.memory import Place
 
@@ -169,6 +170,15 @@ def episode_of(row: Mapping[str, Any]) -> Episode:
     values["topics"] = tuple(row["topics"])
     values["lessons"] = tuple(map(lesson_of, row["lessons"]))
     return Episode(**values)
+
+
+def state_of(name: str) -> State:
+    """The state that is meant; an unknown one is refused with the list."""
+    try:
+        return State(name)
+    except ValueError as error:
+        known = ", ".join(f"`{state}`" for state in State)
+        raise BadInput(f"`{name[:40]}` is no state of an episode.", hint=f"The states are {known}.") from error
 
 
 def _shown(value: Any) -> Any:

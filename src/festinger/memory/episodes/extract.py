@@ -96,13 +96,14 @@ def _repeats(found: Sequence[Sentence]) -> set[int]:
 
 def title_of(turns: Sequence[Turn]) -> str:
     """The words of the first request that stand out most, in their order."""
-    asked = next((turn for turn in spoken(turns) if turn.role is Role.USER), None)
-    request = asked or spoken(turns)[0]
+    told = [turn for turn in spoken(turns) if turn.content.strip()]
+    asked = [turn for turn in told if turn.role is Role.USER and words_of(turn.content)]
+    request = (asked or told)[0]
     words = words_of(request.content)
     chosen = sorted(range(len(words)), key=lambda at: (-outstanding(words[at]), at))[:TITLE_MOST]
     return (
         " ".join(words[at] for at in sorted(chosen))[:LONGEST_TITLE].strip()
-        or request.content[:LONGEST_TITLE]
+        or request.content.strip()[:LONGEST_TITLE]
     )
 
 

@@ -1,0 +1,49 @@
+"""Censors for tests: a memory with a watch, and the few words to make and set off a censor."""
+
+from typing import Any
+
+from tests.jobs.desk import drain, rows
+from tests.memory.remembering import Mind
+
+from festinger.events.event import Event
+from festinger.ids import MAIN_SPACE
+from festinger.memory.censors.censor import Censor
+from festinger.memory.censors.checking import Checked, check
+from festinger.memory.censors.escalation import escalate_censor, is_warning
+from festinger.memory.censors.making import Rule, add, find
+from festinger.memory.censors.watch import Watch
+from festinger.store.pool import Store, Transaction
+
+
+class Guard:
+    """A process that holds censors against texts; jobs that follow are done by `drain`."""
+
+    def __init__(self, store: Store, **how: Any) -> None:
+        self.store = store
+        self.mind = Mind(store, **how)
+        self.watch = Watch(desk=self.mind.desk)
+
+        async def escalate(transaction: Transaction, event: Event) -> None:
+            await escalate_censor(self.mind.desk, transaction, event)
+
+        self.mind.wired.outbox.subscribe("censor_triggered", "escalate_censor", escalate, wants=is_warning)
+
+    async def add(self, rule: str = "", *, agent: str = "default", **more: Any) -> Censor:
+        return await add(self.watch, self.mind.place(agent=agent), Rule(rule=rule, **more))
+
+    async def check(self, text: str, *, agent: str = "default", **more: Any) -> Checked:
+        return await check(self.watch, self.mind.place(agent=agent), text, **more)
+
+    async def strike(self, text: str, times: int) -> None:
+        """Set something off so often, and do what follows."""
+        for _ in range(times):
+            await self.check(text)
+        await drain(self.mind.wired.jobs)
+        self.watch.forget(MAIN_SPACE)
+
+    async def now(self, censor: Censor) -> Censor:
+        return await find(self.mind.desk, MAIN_SPACE, censor.id)
+
+
+async def triggers(store: Store) -> list[dict[str, Any]]:
+    return await rows(store, "select * from censor_trigger order by seq")
