@@ -3,6 +3,7 @@
 import asyncio
 import json
 import urllib.request
+from contextlib import suppress
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.stories.stage import PATIENCE_S, Stage, stage
 from tests.stories.test_capturing import PATIENT, captured, chat, kept
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
+from festinger.proxy import recording
 from festinger.store.conversations import find_sessions
 from festinger.world.knowing import iknowthat
 
@@ -210,3 +212,47 @@ async def test_sessions_of_different_callers_never_meet_in_the_store(database_ur
 
     assert one.session != two.session
     assert found == []
+
+
+@pytest.mark.requirement("P-50", "P-52")
+async def test_a_store_that_neither_answers_nor_lets_go_holds_up_no_request(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    thawed, asked = asyncio.Event(), []
+
+    async def frozen(*_: Any, **__: Any) -> list[Any]:
+        asked.append(None)
+        while not thawed.is_set():
+            with suppress(asyncio.CancelledError):
+                await thawed.wait()
+        return []
+
+    monkeypatch.setattr(recording, "find_sessions", frozen)
+    async with stage(database_url, tmp_path, proxy__memory_deadline_ms=20) as at:
+        answers = [
+            await at.post("/api/chat", chat(f"Hello {number}.", "And then?", replies=["Well."]))
+            for number in range(recording.HANGING + 3)
+        ]
+        thawed.set()
+        await at.kept()
+
+    assert [answer.status for answer in answers] == [200] * len(answers)
+    assert len(asked) == recording.HANGING, "nobody asks what does not answer"
+
+
+async def test_a_conversation_that_nobody_has_answered_yet_is_not_looked_up(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    looked_up = []
+
+    async def noted(*args: Any, **given: Any) -> list[Any]:
+        looked_up.append(given["session"])
+        return []
+
+    monkeypatch.setattr(recording, "find_sessions", noted)
+    async with stage(database_url, tmp_path, **PATIENT) as at:
+        await at.post("/api/chat", chat("Hello."))
+        await at.post("/api/chat", chat("Hello again."), X_Festinger_Session="mine")
+        await at.kept()
+
+    assert looked_up == ["mine"]

@@ -5,7 +5,7 @@ Tasks that live as long as the app. One that ends by an error of ours is logged;
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -13,6 +13,8 @@ from festinger.errors import FestingerError
 from festinger.store.cancelling import end_all
 
 log = structlog.get_logger(room="app")
+
+Result = TypeVar("Result")
 
 AGAIN_SECONDS = 1.0
 """What a task is given to end its own tasks before it is told again."""
@@ -24,11 +26,12 @@ class Background:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def start(self, work: Coroutine[Any, Any, Any]) -> None:
+    def start(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
         """Run it beside everything else."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        return task
 
     async def stop(self) -> None:
         """Cancel what still runs and wait until it is gone."""

@@ -34,12 +34,14 @@ from festinger.proxy.understanding import Understood
 from festinger.proxy.writer import Writer
 from festinger.seeing.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
 from festinger.settings.tree import ProxySettings
-from festinger.store.conversations import find_sessions
+from festinger.store.conversations import StoredSession, find_sessions
 
 log = structlog.get_logger(room="proxy")
 
 SEEN = 10_000
 """Sessions and exchanges of which is known how far they were kept."""
+HANGING = 4
+"""So many questions may be left unanswered; then the store hangs, and nobody waits for it until one comes back."""
 
 
 class StoredChronicle:
@@ -61,6 +63,7 @@ class StoredChronicle:
         self._done: OrderedDict[UUID, None] = OrderedDict()
         self._shared: OrderedDict[tuple[Caller, SessionId], None] = OrderedDict()
         self._afterwards = Afterwards()
+        self._asked: set[asyncio.Task[list[StoredSession]]] = set()
 
     async def recall(self, understood: Understood, *, settings: ProxySettings) -> Sequence[Session]:
         app, session = self._app(), understood.session
@@ -69,16 +72,7 @@ class StoredChronicle:
             return ()
         name = None if understood.how is How.NEW else session.id
         try:
-            async with asyncio.timeout(settings.memory_deadline_ms / 1000):
-                found = await find_sessions(
-                    app.store,
-                    session.caller.space,
-                    caller=session.caller.name,
-                    session=session_name(name) if name else None,
-                    head=understood.chain.head,
-                    since=self._clock() - timedelta(seconds=settings.session_idle),
-                    limit=ALIKE,
-                )
+            found = await self._found(app, understood, name, settings=settings)
         except (Unavailable, TimeoutError) as error:
             DEGRADED.labels("session recall").inc()
             log.warning("sessions not recalled", error=type(error).__name__)
@@ -87,6 +81,31 @@ class StoredChronicle:
             # Somebody else serves this session too, and may do so at any time.
             bounded(self._shared, key, None, most=SEEN)
         return [restored(each, session.caller, name=name) for each in found]
+
+    async def _found(
+        self, app: App, understood: Understood, name: SessionId | None, *, settings: ProxySettings
+    ) -> Sequence[StoredSession]:
+        """What the store knows, in time. A late question is not called off: that would wait for the store too."""
+        if len(self._asked) >= HANGING:
+            raise TimeoutError
+        caller = understood.session.caller
+        asked = app.background.start(
+            find_sessions(
+                app.store,
+                caller.space,
+                caller=caller.name,
+                session=session_name(name) if name else None,
+                head=understood.chain.head,
+                since=self._clock() - timedelta(seconds=settings.session_idle),
+                limit=ALIKE,
+            )
+        )
+        self._asked.add(asked)
+        asked.add_done_callback(self._asked.discard)
+        await asyncio.wait({asked}, timeout=settings.memory_deadline_ms / 1000)
+        if not asked.done():
+            raise TimeoutError
+        return asked.result()
 
     def keep(self, understood: Understood, note: Noted, session: Session) -> None:
         if not self._is_captured(understood):
@@ -150,11 +169,12 @@ class StoredChronicle:
 
 
 def may_be_behind(understood: Understood) -> bool:
-    """Whether another process may have served this session: it is unknown here, or has answers that are not ours."""
+    """Whether another process may have served this session: it calls itself by a name that is unknown here, or has
+    answers that are not ours. What nobody has answered yet is new to everybody."""
     known = understood.session.links
-    if not known:
-        return True
     links, turns = understood.chain.links, understood.request.turns
+    if not known:
+        return understood.how is How.HEADER or any(turn.role is Role.ASSISTANT for turn in turns)
     from_here = len(known) if known[-1] in links[len(known) - 1 : len(known)] else len(links)
     answers = sum(turn.role is Role.ASSISTANT for turn in turns[from_here:])
     return answers > 1
