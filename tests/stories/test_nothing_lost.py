@@ -218,7 +218,7 @@ async def test_sessions_of_different_callers_never_meet_in_the_store(database_ur
 async def test_a_store_that_neither_answers_nor_lets_go_holds_up_no_request(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    thawed, asked = asyncio.Event(), []
+    thawed, asked = asyncio.Event(), list[None]()
 
     async def frozen(*_: Any, **__: Any) -> list[Any]:
         asked.append(None)
@@ -243,7 +243,7 @@ async def test_a_store_that_neither_answers_nor_lets_go_holds_up_no_request(
 async def test_a_conversation_that_nobody_has_answered_yet_is_not_looked_up(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    looked_up = []
+    looked_up = list[Any]()
 
     async def noted(*args: Any, **given: Any) -> list[Any]:
         looked_up.append(given["session"])
