@@ -45,6 +45,16 @@ def cancelled(shell: Shell) -> list[str]:
     return ["jobs", "cancel", str(shell("jobs", "run", "prune_events", "--json").json["job"])]
 
 
+def on_a_censor(deed: str) -> Prepare:
+    return lambda shell: ["censor", deed, shell("censor", "add", "zebra", "--json").json["id"]]
+
+
+def struck(shell: Shell) -> list[str]:
+    made = shell("censor", "add", "zebra", "--json").json["id"]
+    shell("censor", "check", "a zebra", "--count")
+    return ["censor", "false-positive", made]
+
+
 COMMANDS: dict[str, Prepare] = {
     "status": words("status"),
     "iknowthat": words("iknowthat", "gnommoweb -isa repo"),
@@ -55,6 +65,17 @@ COMMANDS: dict[str, Prepare] = {
     "outcomes list": words("outcomes", "list"),
     "outcomes metrics": words("outcomes", "metrics"),
     "outcomes verify": words("outcomes", "verify"),
+    "episodes": words("episodes"),
+    "episodes list": words("episodes", "list"),
+    "censor": words("censor"),
+    "censor list": words("censor", "list"),
+    "censor add": words("censor", "add", "zebra"),
+    "censor check": words("censor", "check", "a zebra"),
+    "censor escalate": on_a_censor("escalate"),
+    "censor demote": on_a_censor("demote"),
+    "censor off": on_a_censor("off"),
+    "censor false-positive": struck,
+    "censors check": words("censors", "check", "a zebra"),
     "login": words("login"),
     "settings": words("settings"),
     "settings list": words("settings", "list"),
@@ -107,6 +128,8 @@ def test_a_command_answers_with_one_json_document_and_nothing_else(path: str, sh
         ("models", "festinger models add"),
         ("jobs", "festinger jobs schedule"),
         ("jobs --dead", "Nothing has died"),
+        ("episodes", "festinger serve"),
+        ("censor", "festinger censor add"),
     ],
 )
 def test_an_empty_list_says_what_to_do_next(path: str, says: str, shell: Shell):
