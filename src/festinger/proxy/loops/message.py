@@ -5,6 +5,7 @@ The readers of the protocols make these values; whoever wrote a message is decid
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Role(StrEnum):
@@ -12,6 +13,9 @@ class Role(StrEnum):
     USER = "user"
     ASSISTANT = "assistant"
     TOOL = "tool"
+
+    # That of an enumeration is written in Python, and roles are looked up for each message of each request.
+    __hash__ = str.__hash__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +27,9 @@ class Call:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(NamedTuple):
+    """One message. A tuple, because it is made for each message of each new history."""
+
     role: Role
     text: str = ""
     """What is visible, without thinking, our blocks and volatile tails."""

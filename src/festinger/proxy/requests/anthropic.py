@@ -11,6 +11,7 @@ import orjson
 from festinger.ids import Origin
 from festinger.proxy.loops.message import Call, Message, Role
 from festinger.proxy.requests.cleaning import Cleaned, Cleaning, cleaned
+from festinger.proxy.requests.essence import content_hash
 from festinger.proxy.requests.spoken import (
     ROLES,
     as_text,
@@ -69,10 +70,12 @@ def _of_blocks(role: Role, blocks: list[dict[str, Any]], index: int, rules: Clea
         by_person=role is Role.USER and is_by_person(spoken_parts),
     )
     has_own = bool(own.text or own.calls or others) or not results
+    messages = (*results, own) if has_own else tuple(results)
     return Turn(
         role=role,
         path=("messages", index),
-        messages=(*results, own) if has_own else tuple(results),
+        messages=messages,
+        content=content_hash(messages, others),
         sayings=(
             *(Saying(origin=Origin.TOOL, text=result.text) for result in results),
             *_documents(blocks),

@@ -7,6 +7,7 @@ anew at each step. What is left is hashed, counted, scanned and captured.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from festinger.proxy.injection.removal import NO_MARK, OPEN, Mark, without_blocks
 from festinger.proxy.requests.memo import Memo
@@ -22,8 +23,7 @@ class Cleaning:
     """What was read before by these very rules."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cleaned:
+class Cleaned(NamedTuple):
     text: str
     carries: bool = False
     """Whether there was a block of ours in it."""
@@ -46,7 +46,7 @@ def cleaned(text: str, rules: Cleaning) -> Cleaned:
     carries = bare is not text and bare != text
     tail = _tail(bare, rules)
     if tail is None:
-        return Cleaned(text=bare, carries=carries)
+        return Cleaned(bare, carries)
     # A framework sets the tail off by empty lines, which later histories leave out with it.
     stable = bare[:tail].rstrip()
     return Cleaned(text=stable, carries=carries, transient=not stable)

@@ -17,12 +17,17 @@ def short_sha256(data: bytes) -> bytes:
     return sha256(data).digest()[:HASH_BYTES]
 
 
+_WRITTEN = {role: b"%d:%b" % (len(role), role.encode()) for role in Role}
+
+
 def content_hash(messages: Iterable[Message], others: bytes = b"") -> bytes:
     """The hash of what was said. Lengths stand before the parts, so that no two contents are written alike."""
-    parts = [others]
+    parts = [b"%d:%b" % (len(others), others)]
     for message in messages:
         text = message.text[:SYSTEM_CHARS] if message.role is Role.SYSTEM else message.text.rstrip()
-        parts += (message.role.encode(), text.encode())
+        said = text.encode()
+        parts.append(b"%b%d:%b" % (_WRITTEN[message.role], len(said), said))
         for call in message.calls:
-            parts += (b"call", call.name.encode(), call.arguments.encode())
-    return short_sha256(b"".join([b"%d:%b" % (len(part), part) for part in parts]))
+            name, arguments = call.name.encode(), call.arguments.encode()
+            parts.append(b"4:call%d:%b%d:%b" % (len(name), name, len(arguments), arguments))
+    return short_sha256(b"".join(parts))

@@ -50,7 +50,7 @@ _QUOTING = re.compile(
 
 def said_by_user(text: str) -> tuple[Saying, ...]:
     """The parts of a message in the role of the user."""
-    if (found := _object(text)) is not None:
+    if "{" in text and (found := _object(text)) is not None:
         keyed = [
             Saying(origin=BY_KEY[key], text=_plain(value)) for key, value in found.items() if key in BY_KEY
         ]
@@ -70,7 +70,7 @@ def _is_person(saying: Saying) -> bool:
 def _as_person(text: str) -> tuple[Saying, ...]:
     is_long = len(text) > LONG_CHARS
     if not is_long and not _may_quote(text):
-        return (Saying(origin=Origin.PERSON, text=text),) if text.strip() else ()
+        return (Saying(Origin.PERSON, text),) if text and not text.isspace() else ()
     parts = tuple(_split(text)) if _may_quote(text) else (Saying(origin=Origin.PERSON, text=text),)
     if is_long:
         parts = tuple(_shortened(parts))

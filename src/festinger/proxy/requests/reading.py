@@ -11,7 +11,7 @@ import orjson
 
 from festinger.proxy.requests import anthropic, chats, prompts, responses
 from festinger.proxy.requests.cleaning import Cleaning
-from festinger.proxy.requests.depth import DEEPEST, is_too_deep
+from festinger.proxy.requests.depth import is_too_deep
 from festinger.proxy.requests.exact import NotPlain, members
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.requests.turn import Request, Turn
@@ -53,8 +53,7 @@ def read(body: bytes, kind: Kind, *, rules: Cleaning, limit: int) -> Request | U
         return Untouched.UNREADABLE
     if not isinstance(tree, dict):
         return Untouched.SHAPE
-    # Most bodies do not hold as many brackets as would be needed, and counting them is faster than looking.
-    if body.count(b"{") + body.count(b"[") > DEEPEST and is_too_deep(tree):
+    if is_too_deep(tree):
         return Untouched.TOO_DEEP
     if any(key not in _NAMED and key.lower() in _NAMED for key in tree):
         return Untouched.KEY_CASE
@@ -76,8 +75,10 @@ def _request(body: bytes, tree: dict[str, Any], kind: Kind, rules: Cleaning) -> 
 def _has_too_many_parts(listed: Any) -> bool:
     if not isinstance(listed, list):
         return False
-    contents = (each.get("content") for each in listed[:MOST_PARTS] if isinstance(each, dict))
-    inner = sum(len(content) for content in contents if isinstance(content, list))
+    if len(listed) > MOST_PARTS:
+        return True
+    contents = [each.get("content") for each in listed if type(each) is dict]
+    inner = sum([len(content) for content in contents if type(content) is list])
     return len(listed) + inner > MOST_PARTS
 
 

@@ -8,6 +8,7 @@ import orjson
 from festinger.ids import Origin
 from festinger.proxy.loops.message import Call, Message, Role
 from festinger.proxy.requests.cleaning import Cleaned, Cleaning, cleaned
+from festinger.proxy.requests.essence import content_hash
 from festinger.proxy.requests.memo import key_of
 from festinger.proxy.requests.origins import said_by_user
 from festinger.proxy.requests.turn import Path, Saying, Span, Turn
@@ -36,10 +37,11 @@ def spoken(
     span: Span | None = None,
 ) -> Turn:
     """A turn of one author whose text is already cleaned."""
-    sayings = said(role, stable.text)
+    text, carries, transient = stable
+    sayings = said(role, text)
     message = Message(
         role=role,
-        text=stable.text,
+        text=text,
         calls=calls,
         answers=answers,
         is_error=is_error,
@@ -49,11 +51,12 @@ def spoken(
         role=role,
         path=path,
         messages=(message,),
+        content=content_hash((message,), others),
         sayings=sayings,
         others=others,
         span=span,
-        carries=stable.carries,
-        transient=stable.transient,
+        carries=carries,
+        transient=transient,
     )
 
 
@@ -78,11 +81,11 @@ def remembered(
 def said(role: Role, text: str) -> tuple[Saying, ...]:
     if role is Role.USER:
         return said_by_user(text)
-    return (Saying(origin=_ORIGINS[role], text=text),) if text else ()
+    return (Saying(_ORIGINS[role], text),) if text else ()
 
 
 def is_by_person(sayings: Iterable[Saying]) -> bool:
-    return any(saying.origin is Origin.PERSON for saying in sayings)
+    return Origin.PERSON in [saying.origin for saying in sayings]
 
 
 TEXT_PARTS = frozenset({"text", "input_text", "output_text"})

@@ -3,23 +3,22 @@
 A `Turn` is a message as the client sent it, with the neutral values that the loop detector reads and the place
 where it stands. A request whose parts have several authors (tool results beside a person's words) is one turn
 with several messages. Who wrote which part is `origins`' matter.
+
+What is made for each message of each new history is a tuple: a frozen dataclass takes three times as long to make.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from festinger.ids import Origin
 from festinger.proxy.loops.message import Message, Role
-from festinger.proxy.requests.essence import content_hash
 from festinger.proxy.requests.kind import Kind
 
 Path = tuple[str | int, ...]
 """The way from the root of a body to a value: names of members and indexes of elements."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class Saying(NamedTuple):
     """A stretch of text and who said it."""
 
     origin: Origin
@@ -35,12 +34,13 @@ class Span:
     end: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Turn:
+class Turn(NamedTuple):
     role: Role
     path: Path
     """Of the message; of the string itself where the text is no message of a list."""
     messages: tuple[Message, ...]
+    content: bytes
+    """The hash of its stable content."""
     sayings: tuple[Saying, ...] = ()
     """Its text by author, without our blocks and volatile tails; nothing of what the model only thought."""
     others: bytes = b""
@@ -50,11 +50,6 @@ class Turn:
     """Whether a block of ours came in with it."""
     transient: bool = False
     """Whether all of it was a volatile tail, so that later histories leave it out."""
-
-    @cached_property
-    def content(self) -> bytes:
-        """The hash of its stable content."""
-        return content_hash(self.messages, self.others)
 
     @property
     def text(self) -> str:

@@ -4,9 +4,10 @@ The request's history takes the place of the one before. Requests of one session
 another one put down in the meantime stays: its replies, and the blocks that it was given.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 
 from festinger.proxy.loops.message import Role
 from festinger.proxy.requests.turn import Turn
@@ -15,7 +16,7 @@ from festinger.proxy.sessions.session import RECENT, Session
 
 
 def advanced(
-    session: Session, beside: Session | None, *, turns: Iterable[Turn], chain: Chain, at: datetime
+    session: Session, beside: Session | None, *, turns: Sequence[Turn], chain: Chain, at: datetime
 ) -> Session:
     """The session as this request leaves it; `beside` is what is kept of it by now."""
     others = beside or session
@@ -30,8 +31,7 @@ def advanced(
     )
 
 
-def _recent(turns: Iterable[Turn], chain: Chain) -> frozenset[bytes]:
-    spoken = [
-        content for turn, content in zip(turns, chain.contents, strict=True) if turn.role is not Role.USER
-    ]
-    return frozenset(spoken[-RECENT:])
+def _recent(turns: Sequence[Turn], chain: Chain) -> frozenset[bytes]:
+    backwards = zip(reversed(turns), reversed(chain.contents), strict=True)
+    spoken = (content for turn, content in backwards if turn.role is not Role.USER)
+    return frozenset(islice(spoken, RECENT))

@@ -6,6 +6,7 @@ are equal. Only what stays the same is hashed; what that is, `essence` says.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from festinger.proxy.loops.message import Message, Role
 from festinger.proxy.requests.essence import HASH_BYTES, content_hash, short_sha256
@@ -41,7 +42,7 @@ def chain_of(turns: Sequence[Turn]) -> Chain:
     links, here = [], START
     for turn in turns:
         if not turn.transient:
-            here = short_sha256(here + turn.content)
+            here = sha256(here + turn.content).digest()[:HASH_BYTES]
         links.append(here)
     first_user = next(
         (at for at, turn in enumerate(turns) if turn.role is Role.USER and not turn.transient), None
