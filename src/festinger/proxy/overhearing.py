@@ -12,7 +12,7 @@ from festinger.proxy.edge import going_on
 from festinger.proxy.framing import Frame
 from festinger.proxy.loops.channels import Channel, Channels
 from festinger.proxy.loops.channels import Heard as Found
-from festinger.proxy.loops.restraint import Allowance, asked_for
+from festinger.proxy.loops.restraint import Allowance
 from festinger.proxy.mitigation.sampling import is_structured
 from festinger.proxy.replies.answering import cut_ending
 from festinger.proxy.replies.heard import Delta, Ear, number_of
@@ -117,4 +117,4 @@ class _Place:
 def allowance_of(request: Request) -> Allowance:
     """What the request itself says about repetition in its reply."""
     user = request.newest_user
-    return Allowance(structured=is_structured(request), asked=asked_for(user.text) if user else 0)
+    return Allowance(structured=is_structured(request), wish=user.text if user else "")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.proxy.loops.finding import Finding, Severity, StreamRule
-from festinger.proxy.loops.restraint import Allowance, asked_for
+from festinger.proxy.loops.restraint import Allowance
 from festinger.proxy.loops.stream import LOOK_EVERY, Detector, findings_in
 from festinger.settings.tree import StreamLoopSettings
 
@@ -204,7 +204,7 @@ def test_honest_repetition_passes(name: str):
 
 @pytest.mark.requirement("P-67")
 def test_what_a_person_asked_for_is_not_cut():
-    asked = Allowance(asked=asked_for("Please write it 40 times: I will not chew gum in class."))
+    asked = Allowance(wish="Please write it 40 times: I will not chew gum in class.")
     line = "I will not chew gum in class.\n"
 
     assert asked.asked == 40
@@ -306,7 +306,7 @@ def test_the_bars_are_settings():
 
 
 def test_a_long_loop_is_counted_beyond_the_window():
-    detector = Detector(SETTINGS, Allowance(asked=30))
+    detector = Detector(SETTINGS, Allowance(wish="Write it 30 times."))
     detector.feed(LONG_PARAGRAPH * 45)
 
     assert detector.cut is not None

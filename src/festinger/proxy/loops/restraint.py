@@ -6,6 +6,7 @@ one character. A reply that is cut for any of these was cut wrongly, so the bar 
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from festinger.proxy.loops.finding import Severity, StreamRule
 
@@ -29,14 +30,19 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/=\r\n]*")
 _HEX = frozenset("0123456789abcdefABCDEF\r\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Allowance:
     """What the request itself says about repetition in its reply."""
 
     structured: bool = False
     """A schema or a format is enforced."""
-    asked: int = 0
-    """So many repeats were asked for."""
+    wish: str = ""
+    """What the person said; it is read when a reply has begun to repeat itself, and few ever do."""
+
+    @cached_property
+    def asked(self) -> int:
+        """So many repeats were asked for."""
+        return asked_for(self.wish)
 
 
 def asked_for(message: str) -> int:
