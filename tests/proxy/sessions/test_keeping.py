@@ -42,7 +42,7 @@ def test_sessions_of_different_callers_or_spaces_never_meet(other: Caller):
 
     assert sessions.find(other, SessionId("s"), now=NOON) is None
     assert sessions.alike(other, b"head", now=NOON) == []
-    assert sessions.that_said(other, [b"word", b"reply"], now=NOON) == []
+    assert [*sessions.that_said(other, [b"word", b"reply"], now=NOON)] == []
     assert sessions.newest(other, now=NOON, limit=9) == []
     assert not sessions.is_ours(other, BLOCK.text)
     assert sessions.of_response(other, "resp_1") is None
@@ -55,7 +55,7 @@ def test_what_is_kept_is_found_by_name_beginning_words_and_block():
 
     assert sessions.find(DOBBY, SessionId("s"), now=NOON) == kept
     assert sessions.alike(DOBBY, b"head", now=NOON) == [kept]
-    assert sessions.that_said(DOBBY, [b"reply"], now=NOON) == [kept]
+    assert [*sessions.that_said(DOBBY, [b"reply"], now=NOON)] == [kept]
     assert sessions.newest(DOBBY, now=NOON, limit=9) == [kept]
     assert sessions.is_ours(DOBBY, BLOCK.text)
     assert sessions.of_response(DOBBY, "resp_1") == "s"

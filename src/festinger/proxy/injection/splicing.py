@@ -83,7 +83,7 @@ class _Source:
     body: bytes
     tree: dict[str, Any]
     walked: dict[Path, tuple[int, int]] = field(default_factory=dict)
-    alike: dict[tuple[str, str], dict[str, list[Path]]] = field(default_factory=dict)
+    said: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
 
     @cached_property
     def text(self) -> str:
@@ -171,18 +171,19 @@ class _Source:
         """The paths of all messages with the same content, where this is the content of a message."""
         if len(path) != CONTENT_STEPS:
             return [path]
-        listed, _, key = path
-        return self._alike(str(listed), str(key))[self._at(path)]
+        listed, _, key = str(path[0]), path[1], str(path[2])
+        value, said = self._at(path), self._said(listed, key)
+        if said.count(value) == 1:
+            return [path]
+        return [(listed, index, key) for index, each in enumerate(said) if each == value]
 
-    def _alike(self, listed: str, key: str) -> dict[str, list[Path]]:
-        """The paths of all texts of the messages of a list, by what they say."""
-        if (listed, key) not in self.alike:
-            found: dict[str, list[Path]] = {}
-            for index, message in enumerate(self.tree[listed]):
-                if isinstance(message, dict) and isinstance(value := message.get(key), str):
-                    found.setdefault(value, []).append((listed, index, key))
-            self.alike[listed, key] = found
-        return self.alike[listed, key]
+    def _said(self, listed: str, key: str) -> list[Any]:
+        """What the messages of a list say, each at its place."""
+        if (listed, key) not in self.said:
+            self.said[listed, key] = [
+                message.get(key) if isinstance(message, dict) else None for message in self.tree[listed]
+            ]
+        return self.said[listed, key]
 
     def _members(self, member: re.Pattern[bytes], token: bytes) -> list[int] | None:
         """Where members with this name and text stand; nothing if the text stands in too many other places."""

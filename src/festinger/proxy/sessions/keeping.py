@@ -6,10 +6,11 @@ may run side by side.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import chain, islice
+from typing import TypeVar
 
 from festinger.ids import SessionId
 from festinger.proxy.sessions.session import Caller, Session
@@ -18,7 +19,8 @@ SESSION_BYTES = 256 * 2**10
 ALIKE = 32
 """Sessions that begin alike, of which so many of the newest are looked at."""
 
-Key = tuple[Caller, SessionId]
+Name = tuple[Caller, SessionId]
+Key = TypeVar("Key")
 
 
 class Sessions:
@@ -26,9 +28,9 @@ class Sessions:
         self._most = most
         self._idle = idle
         self._session_bytes = session_bytes
-        self._kept: OrderedDict[Key, Session] = OrderedDict()
+        self._kept: OrderedDict[Name, Session] = OrderedDict()
         self._by_head: dict[tuple[Caller, bytes], dict[SessionId, None]] = {}
-        self._by_word: dict[tuple[Caller, bytes], dict[SessionId, None]] = {}
+        self._by_word: dict[Caller, dict[bytes, dict[SessionId, None]]] = {}
         self._by_response: dict[tuple[Caller, str], SessionId] = {}
         self._by_caller: dict[Caller, dict[SessionId, None]] = {}
         self._ours: dict[tuple[Caller, str], int] = {}
@@ -46,12 +48,11 @@ class Sessions:
             return []
         return self._living(caller, self._by_head.get((caller, head), ()), now)
 
-    def that_said(self, caller: Caller, contents: Iterable[bytes], *, now: datetime) -> list[Session]:
-        """The caller's sessions in which one of these was lately said."""
-        named = dict.fromkeys(
-            session for content in contents for session in self._by_word.get((caller, content), ())
-        )
-        return self._living(caller, named, now)
+    def that_said(self, caller: Caller, contents: Iterable[bytes], *, now: datetime) -> Iterator[Session]:
+        """The caller's sessions in which one of these was lately said; looked for when somebody asks."""
+        words = self._by_word.get(caller, {})
+        known = (words[content] for content in contents if content in words)
+        yield from self._living(caller, dict.fromkeys(chain.from_iterable(known)), now)
 
     def newest(self, caller: Caller, *, now: datetime, limit: int) -> list[Session]:
         """The caller's sessions in the order of their use, the latest first."""
@@ -98,7 +99,7 @@ class Sessions:
         found = (self.find(caller, session, now=now) for session in islice(newest_first, ALIKE))
         return [session for session in found if session is not None]
 
-    def _drop(self, key: Key) -> None:
+    def _drop(self, key: Name) -> None:
         session = self._kept.pop(key, None)
         if session is not None:
             self._reindex(session, None)
@@ -115,17 +116,18 @@ class Sessions:
             # Put in anew each time: those that begin alike are looked at in the order of their use.
             self._by_head.setdefault((caller, after.head), {})[name] = None
         old, new = _words(before), _words(after)
+        words = self._by_word.setdefault(caller, {})
         for word in old - new:
-            _take_out(self._by_word, (caller, word), name)
+            _take_out(words, word, name)
         for word in new - old:
-            self._by_word.setdefault((caller, word), {})[name] = None
+            words.setdefault(word, {})[name] = None
         self._recount(caller, _blocks(before), _blocks(after))
         mine = self._by_caller.setdefault(caller, {})
         mine.pop(name, None)
         if after is not None:
             mine[name] = None
         elif not mine:
-            del self._by_caller[caller]
+            del self._by_caller[caller], self._by_word[caller]
 
     def _recount(self, caller: Caller, old: Counter[str], new: Counter[str]) -> None:
         if old == new:
@@ -140,9 +142,7 @@ class Sessions:
             self._ours[caller, block] = self._ours.get((caller, block), 0) + times
 
 
-def _take_out(
-    index: dict[tuple[Caller, bytes], dict[SessionId, None]], key: tuple[Caller, bytes], name: SessionId
-) -> None:
+def _take_out(index: dict[Key, dict[SessionId, None]], key: Key, name: SessionId) -> None:
     named = index.get(key, {})
     named.pop(name, None)
     if not named:
