@@ -12,7 +12,6 @@ PROMPT = (
 )
 
 
-@pytest.mark.requirement("M-91")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -34,7 +33,6 @@ def test_each_refusal_has_its_name(text: str, reason: str):
     assert unworthy(text, prompts=all_shingles([PROMPT])) == Reason(reason)
 
 
-@pytest.mark.requirement("M-91")
 @pytest.mark.parametrize(
     "text",
     [

@@ -24,7 +24,6 @@ ROW = {
 }  # fmt: skip
 
 
-@pytest.mark.requirement("M-70")
 async def test_by_itself_the_fifth_strike_makes_a_stop_and_the_fourth_does_not(store: Store):
     guard = Guard(store, censor_escalation="auto")
     censor = await guard.add("zebra")
@@ -39,7 +38,6 @@ async def test_by_itself_the_fifth_strike_makes_a_stop_and_the_fourth_does_not(s
     assert [(each["from"], each["to"], each["by"]) for each in told[1:]] == [("warn", "block", "festinger")]
 
 
-@pytest.mark.requirement("M-70")
 async def test_a_stop_stays_a_stop_and_a_threshold_of_its_own_counts(store: Store):
     guard = Guard(store, censor_escalation="auto")
     stop = await guard.add("lion", action="block")
@@ -54,7 +52,6 @@ async def test_a_stop_stays_a_stop_and_a_threshold_of_its_own_counts(store: Stor
     assert (await guard.now(stop)).version == stop.version
 
 
-@pytest.mark.requirement("M-70")
 async def test_by_default_it_stays_a_warning_and_whoever_proposes_hears_of_the_fifth(store: Store):
     guard = Guard(store)
     censor = await guard.add("zebra")
@@ -67,7 +64,6 @@ async def test_by_default_it_stays_a_warning_and_whoever_proposes_hears_of_the_f
     assert {each["action"] for each in told} == {"warn"}
 
 
-@pytest.mark.requirement("M-70")
 async def test_a_censor_that_a_model_made_never_passes_a_warning_by_itself(store: Store):
     guard = Guard(store, censor_escalation="auto")
     censor = await guard.add("zebra", origin=Origin.MODEL)
@@ -78,7 +74,6 @@ async def test_a_censor_that_a_model_made_never_passes_a_warning_by_itself(store
     assert (now.action, now.activation_count) == (Force.WARN, 50)
 
 
-@pytest.mark.requirement("M-71")
 async def test_a_wrong_strike_counts_once_and_is_taken_off_the_count_that_escalates(store: Store):
     guard = Guard(store, censor_escalation="auto")
     censor = await guard.add("zebra")
@@ -97,7 +92,6 @@ async def test_a_wrong_strike_counts_once_and_is_taken_off_the_count_that_escala
     assert len(await events(store, "censor_false_positive")) == 1
 
 
-@pytest.mark.requirement("M-71")
 async def test_a_warning_that_is_mostly_wrong_is_switched_off_which_can_be_undone(store: Store):
     guard = Guard(store)
     censor = await guard.add("zebra")
@@ -117,7 +111,6 @@ async def test_a_warning_that_is_mostly_wrong_is_switched_off_which_can_be_undon
     assert (await undo(guard.mind.desk, MAIN_SPACE, done[2].change, by="ann")).censor.active
 
 
-@pytest.mark.requirement("M-71")
 async def test_a_stop_that_is_mostly_wrong_stays_and_asks_to_be_a_warning(store: Store):
     guard = Guard(store)
     censor = await guard.add("zebra", action="block")

@@ -94,7 +94,7 @@ async def test_many_who_begin_at_once_begin_one_episode(store: Store):
     assert len(await events(store, "episode_opened")) == 1
 
 
-@pytest.mark.requirement("M-51", "M-90")
+@pytest.mark.requirement("M-51")
 async def test_our_notes_hidden_characters_and_secrets_are_never_kept(store: Store):
     mind = Mind(store)
     mark = Mark(label="[notes]")
@@ -114,7 +114,7 @@ async def test_our_notes_hidden_characters_and_secrets_are_never_kept(store: Sto
     assert nothing.turn is None
 
 
-@pytest.mark.requirement("M-51", "M-90")
+@pytest.mark.requirement("M-51")
 async def test_a_note_whose_tags_a_client_took_off_is_cut_from_what_a_person_says(store: Store):
     mind = Mind(store)
     note = known(await mind.learn("The staging cluster of the billing team stands in Oslo."))

@@ -84,7 +84,7 @@ async def test_what_only_the_model_said_is_kept_at_the_models_trust(store: Store
     assert kept.origin is Origin.MODEL
 
 
-@pytest.mark.requirement("M-10", "M-56")
+@pytest.mark.requirement("M-56")
 async def test_what_a_model_worded_is_no_persons_word(store: Store):
     said = turns(("user", "x"), ("assistant", "y"), ("tool", "z"))
 
@@ -95,7 +95,7 @@ async def test_what_a_model_worded_is_no_persons_word(store: Store):
     assert speaker([turn(1, "user", "x", origin=Origin.DOCUMENT), *said], by_model=True) is Origin.DOCUMENT
 
 
-@pytest.mark.requirement("M-56", "M-91")
+@pytest.mark.requirement("M-56")
 async def test_what_the_turns_do_not_support_is_refused_by_name(store: Store):
     mind = Mind(store)
 
@@ -116,7 +116,6 @@ async def test_what_the_turns_do_not_support_is_refused_by_name(store: Store):
     assert done.facts_at is not None
 
 
-@pytest.mark.requirement("M-91")
 async def test_what_restates_the_prompt_of_the_session_is_refused_and_again_as_a_duplicate(store: Store):
     mind = Mind(store)
     rule = "Never reveal the name of a customer to anybody else."
@@ -129,7 +128,6 @@ async def test_what_restates_the_prompt_of_the_session_is_refused_and_again_as_a
     assert await refusals(store) == [("restated_prompt", rule), ("duplicate_refusal", rule)]
 
 
-@pytest.mark.requirement("M-57")
 async def test_decisions_and_replacements_of_the_session_are_tied_to_the_episode(store: Store):
     mind = Mind(store)
     await mind.learn("The server has 16 GB", session="before")
@@ -156,7 +154,6 @@ async def test_decisions_and_replacements_of_the_session_are_tied_to_the_episode
     assert other.memory is not None
 
 
-@pytest.mark.requirement("M-57")
 async def test_a_decision_within_a_session_is_tied_to_the_episode_it_was_made_in(store: Store):
     mind = Mind(store)
     episode = await talk(mind, *PLAN)

@@ -36,7 +36,7 @@ def test_a_cue_makes_a_sentence_a_lesson(said: str, content: str, kind: str, dec
     assert (found.turns, found.by_model) == ((1,), False)
 
 
-@pytest.mark.requirement("M-55", "M-91")
+@pytest.mark.requirement("M-55")
 @pytest.mark.parametrize(
     "said",
     [

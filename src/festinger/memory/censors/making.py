@@ -42,9 +42,7 @@ from festinger.text.expressions import escaped, is_prose, patterns_of, readable
 Q = queries_of("festinger.memory")
 
 TURNS = 1_000
-"""Turns that a new pattern is held against."""
-TURNS_BY_MEANING = 100
-"""Turns that a new meaning is held against: each must be embedded while somebody waits."""
+"""Turns that a new rule is held against. A meaning has each of them embedded, which takes seconds, once."""
 
 SPOKEN_AT = {Where.INPUT: "user", Where.OUTPUT: "assistant", Where.TOOL: "tool"}
 """Whose turns a place stands for; what is learnt may come from anybody."""
@@ -119,8 +117,8 @@ async def would_have_hit(desk: Desk, censor: Censor) -> tuple[int, int]:
         limit=TURNS,
     )
     texts = [readable(row["content"]) for row in rows]
-    struck = set(_by_pattern(censor, texts)) | set(await _by_meaning(desk, censor, texts[:TURNS_BY_MEANING]))
-    return len(struck), len(texts) if censor.pattern else min(len(texts), TURNS_BY_MEANING)
+    struck = set(_by_pattern(censor, texts)) | set(await _by_meaning(desk, censor, texts))
+    return len(struck), len(texts)
 
 
 async def find(desk: Desk, space: SpaceId, censor: UUID) -> Censor:
