@@ -10,7 +10,7 @@ from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
 from festinger.ids import MAIN_SPACE
 from festinger.memory.changes import Op, list_changes
 from festinger.memory.decision import Action
-from festinger.memory.history import current, get, history, page
+from festinger.memory.history import Wanted, current, get, history, page
 from festinger.memory.kinds import Status
 from festinger.memory.learned import Learned
 from festinger.memory.revising import archive, supersede
@@ -51,8 +51,8 @@ async def test_more_ram_yesterday_answers_16_and_undo_brings_it_back_for_good(st
     mind, _, new = await more_ram(store)
     place, yesterday = mind.place(), mind.hands.now - timedelta(hours=12)
 
-    assert [m.content for m in await page(mind.desk, place, as_of=yesterday)] == [SMALL]
-    assert [m.content for m in await page(mind.desk, place, valid_at=yesterday)] == [SMALL]
+    assert [m.content for m in await page(mind.desk, place, Wanted(as_of=yesterday))] == [SMALL]
+    assert [m.content for m in await page(mind.desk, place, Wanted(valid_at=yesterday))] == [SMALL]
     assert [m.content for m in await page(mind.desk, place, valid_at=mind.hands.now)] == [LARGE]
     replaced_at = mind.hands.now
     mind.forward(DAY)

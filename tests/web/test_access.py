@@ -43,6 +43,15 @@ MATRIX: dict[str, dict[str, tuple[int, ...]]] = {
 }
 
 ROWS: dict[tuple[str, str], str] = {
+    ("POST", "/admin/api/forget"): "review",
+    ("POST", "/admin/api/memories/{id}/forget"): "review",
+    ("POST", "/admin/api/repair"): "review",
+    ("GET", "/admin/api/refusals"): "read",
+    ("POST", "/admin/api/refusals/{id}/learn"): "review",
+    ("POST", "/admin/api/recall"): "read",
+    ("GET", "/admin/api/recalls"): "read",
+    ("GET", "/admin/api/recalls/{id}"): "read",
+    ("POST", "/admin/api/recalls/{id}/replay"): "read",
     ("GET", "/admin"): "here",
     ("GET", "/admin.json"): "here",
     ("GET", "/admin/static/{name}"): "probe",

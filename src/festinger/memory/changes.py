@@ -14,7 +14,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import NotFound
-from festinger.ids import Cause, MemoryId, SpaceId
+from festinger.ids import AgentId, Cause, MemoryId, SpaceId
 from festinger.memory.desk import Desk
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -148,14 +148,18 @@ async def list_changes(
     space: SpaceId,
     *,
     ops: Sequence[Op] = (),
+    memory: UUID | None = None,
+    agent: AgentId | None = None,
     before: tuple[datetime, UUID] | None = None,
     limit: int = 50,
 ) -> list[Change]:
-    """What was done, newest first."""
+    """What was done, newest first; with an agent, what that agent may see of it."""
     rows = await desk.store.all(
         Q["changes"],
         space=space,
         ops=[op.value for op in ops] or None,
+        memory=memory,
+        agent=agent,
         at=before[0] if before else None,
         after=before[1] if before else None,
         limit=limit,

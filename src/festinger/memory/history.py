@@ -7,13 +7,15 @@ held in the world at a moment. Chains of what replaced what are followed link by
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from festinger.clock import aware
 from festinger.errors import BadInput, NotFound
-from festinger.ids import MemoryId, SpaceId
+from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.memory.changes import Change, changes_of
 from festinger.memory.desk import Desk
+from festinger.memory.given import subject_key
 from festinger.memory.kinds import Kind, Status
 from festinger.memory.memory import Memory, Place, memory_of
 from festinger.memory.states import find
@@ -32,6 +34,12 @@ class History:
 
     memories: tuple[Memory, ...]
     changes: tuple[Change, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "memories": [memory.as_json() for memory in self.memories],
+            "changes": [change.as_json() for change in self.changes],
+        }
 
 
 async def get(
@@ -88,37 +96,74 @@ def _past(desk: Desk, as_of: datetime | None) -> datetime | None:
     return at
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which memories a list shows. `words` are looked for as a person types them into a search."""
+
+    statuses: Sequence[Status] | None = (Status.ACTIVE,)
+    kinds: Sequence[Kind] = ()
+    origins: Sequence[Origin] = ()
+    subject: str | None = None
+    words: str | None = None
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+    everybodys: bool = False
+    """Whether other agents' own are listed too: for people, never for an agent."""
+
+    @property
+    def is_dated(self) -> bool:
+        return self.as_of is not None or self.valid_at is not None
+
+
+STANDING = Wanted()
+
+
 async def page(
-    desk: Desk,
-    place: Place,
-    *,
-    statuses: Sequence[Status] | None = (Status.ACTIVE,),
-    kinds: Sequence[Kind] = (),
-    subject: str | None = None,
-    as_of: datetime | None = None,
-    valid_at: datetime | None = None,
-    after: int | None = None,
-    limit: int = 50,
+    desk: Desk, place: Place, wanted: Wanted = STANDING, *, after: int | None = None, limit: int = 50
 ) -> list[Memory]:
     """Memories that an agent sees, newest first. A moment looks past states: whatever was believed then."""
-    is_dated = as_of is not None or valid_at is not None
+    most = min(limit, LONGEST_PAGE)
+    kept: list[Memory] = []
     async with desk.store.transaction() as transaction:
-        rows = await transaction.all(
-            Q["page"],
-            space=place.space,
-            agent=place.agent,
-            statuses=None if is_dated or statuses is None else [status.value for status in statuses],
-            kinds=[kind.value for kind in kinds] or None,
-            subject=subject,
-            after=after,
-            limit=min(limit, LONGEST_PAGE),
-        )
-        found = [memory_of(row) for row in rows]
-        if not is_dated:
-            return found
-        ids = [memory.id for memory in found]
-        kept = await believed(desk, transaction, place.space, ids, as_of=as_of, valid_at=valid_at)
-    return [memory for memory in found if memory.id in kept]
+        while len(kept) < most:
+            found = await _listed(desk, transaction, place, wanted, after=after, limit=most)
+            kept += await _held_then(desk, transaction, place, wanted, found)
+            if len(found) < most:
+                break
+            # Of what is listed some may not have been believed then: the page goes on until it is full.
+            after = found[-1].seq
+    return kept[:most]
+
+
+async def _listed(
+    desk: Desk, transaction: Transaction, place: Place, wanted: Wanted, *, after: int | None, limit: int
+) -> list[Memory]:
+    statuses = None if wanted.is_dated else wanted.statuses
+    rows = await transaction.all(
+        Q["page"],
+        space=place.space,
+        agent=None if wanted.everybodys else place.agent,
+        statuses=None if statuses is None else [status.value for status in statuses],
+        kinds=[kind.value for kind in wanted.kinds] or None,
+        origins=[origin.value for origin in wanted.origins] or None,
+        subject=subject_key(wanted.subject),
+        words=wanted.words,
+        until=_past(desk, wanted.as_of),
+        after=after,
+        limit=limit,
+    )
+    return [memory_of(row) for row in rows]
+
+
+async def _held_then(
+    desk: Desk, transaction: Transaction, place: Place, wanted: Wanted, found: Sequence[Memory]
+) -> list[Memory]:
+    if not wanted.is_dated:
+        return list(found)
+    ids = [memory.id for memory in found]
+    moments = {"as_of": wanted.as_of, "valid_at": wanted.valid_at}
+    held = await believed(desk, transaction, place.space, ids, **moments)
+    return [memory for memory in found if memory.id in held]
 
 
 async def current(desk: Desk, place: Place, memory: UUID) -> Memory:

@@ -86,9 +86,16 @@ def prepared_of(memory: Memory, *, by: str) -> Prepared:
 
 
 async def follow(
-    desk: Desk, transaction: Transaction, memory: Memory, compared: Sequence[Compared], *, by: str
+    desk: Desk,
+    transaction: Transaction,
+    memory: Memory,
+    compared: Sequence[Compared],
+    *,
+    by: str,
+    kept: Mapping[MemoryId, UUID] | None = None,
 ) -> Followed:
-    """Carry out what the judgements mean for a memory that stands. The caller has locked its owner."""
+    """Carry out what the judgements mean for a memory that stands. The caller has locked its owner, and may have
+    kept what was said already."""
     space = memory.space_id
     ids = [memory.id, *(each.memory.id for each in compared)]
     present = await lock(transaction, space, ids)
@@ -102,7 +109,7 @@ async def follow(
         if present[each.memory.id].is_live
     ]
     prepared = prepared_of(memory, by=by)
-    kept = await keep(desk, transaction, prepared, live)
+    kept = kept or await keep(desk, transaction, prepared, live)
     limits = desk.terms(space).limits
     decided = decide(newcomer(prepared.said), [each.judged for each in live], limits)
     by_id = {each.memory.id: each for each in live}

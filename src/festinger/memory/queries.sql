@@ -120,13 +120,13 @@ limit %(limit)s;
 with stored as (
     insert into memory (space_id, id, agent_id, kind, content, subject, subject_key, attribute_key, value_key, fold,
         gist, origin, trust, source, source_tag, source_confidence, session_id, episode_id, turn_id, status, pending,
-        superseded_by, superseded_at, valid_from, valid_to, immutable, weight_alpha, weight_beta, event_time, tags,
-        metadata, created_at, updated_at)
+        superseded_by, superseded_at, valid_from, valid_to, immutable, confidence, weight_alpha, weight_beta,
+        event_time, tags, metadata, created_at, updated_at)
     values (%(space)s, %(id)s, %(owner)s, %(kind)s, %(content)s, %(subject)s, %(subject_key)s, %(attribute_key)s,
         %(value_key)s, %(fold)s, %(gist)s, %(origin)s, %(trust)s, %(source)s, %(source_tag)s, %(source_confidence)s,
         nullif(%(session)s::text, ''), %(episode)s, %(turn)s, %(status)s, %(pending)s, %(superseded_by)s,
-        %(superseded_at)s, %(valid_from)s, %(valid_to)s, %(immutable)s, %(alpha)s, %(beta)s, %(event_time)s, %(tags)s,
-        %(metadata)s::jsonb, %(at)s, %(at)s)
+        %(superseded_at)s, %(valid_from)s, %(valid_to)s, %(immutable)s, %(confidence)s, %(alpha)s, %(beta)s,
+        %(event_time)s, %(tags)s, %(metadata)s::jsonb, %(at)s, %(at)s)
     on conflict do nothing
     returning *
 ), first_sighting as (
@@ -153,14 +153,15 @@ on conflict (space_id, memory_id, model, purpose) do update
 set dims = excluded.dims, text_hash = excluded.text_hash, embedding = excluded.embedding, at = excluded.at;
 
 -- name: unembedded
--- Memories without a vector of a model, or with one of other words; newest first.
+-- Memories without a vector of a model, or with one of other words; the newest day first, and of a day the
+-- heaviest.
 select m.* from memory m
 where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined')
   and not exists (
       select from memory_vector v
       where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s and v.purpose = 'compare'
         and v.text_hash = sha256(convert_to(m.content, 'UTF8')))
-order by m.seq desc
+order by date_trunc('day', m.created_at, 'UTC') desc, m.weight_alpha / (m.weight_alpha + m.weight_beta) desc, m.seq desc
 limit %(limit)s;
 
 -- name: find_memory
@@ -1104,3 +1105,70 @@ join memory t on t.space_id = m.space_id and t.fold = m.fold and t.kind = m.kind
 where m.space_id = %(space)s and m.id = %(id)s and t.status in ('active', 'held', 'quarantined')
   and t.id <> all(%(bad)s::uuid[])
 limit 1;
+
+-- name: refusals
+-- What was not learnt, newest first.
+select r.* from refusal r
+where r.space_id = %(space)s and (%(reason)s::text is null or r.reason = %(reason)s)
+  and (%(at)s::timestamptz is null or (r.at, r.id) < (%(at)s, %(after)s::uuid))
+order by r.at desc, r.id desc
+limit %(limit)s;
+
+-- name: find_refusal
+-- One statement that was not learnt.
+select r.* from refusal r where r.space_id = %(space)s and r.id = %(id)s;
+
+-- name: mark_learnt
+-- Notes that a refused statement was learnt after all.
+update refusal set learnt_id = %(memory)s where space_id = %(space)s and id = %(id)s;
+
+-- name: prune_refusals
+-- Takes away refusals that are old enough.
+delete from refusal where space_id = %(space)s and at < %(before)s;
+
+-- name: refused_lately
+-- Of the last statements that were said or refused, how many were refused.
+select count(*) as seen, count(*) filter (where latest.refused) as refused from (
+    select said.at, said.refused from (
+        (select s.at, false as refused from memory_sighting s where s.space_id = %(space)s
+         order by s.at desc limit %(limit)s)
+        union all
+        (select r.at, true from refusal r where r.space_id = %(space)s order by r.at desc limit %(limit)s)
+    ) as said order by said.at desc limit %(limit)s
+) as latest;
+
+-- name: lightest
+-- The active memories beyond a number that are held most lightly, believed least and were not read for longest.
+select m.id from memory m
+where m.space_id = %(space)s and m.status = 'active' and not m.immutable
+order by m.weight_alpha / (m.weight_alpha + m.weight_beta), m.confidence, coalesce(m.last_accessed, m.created_at), m.id
+limit least(%(limit)s, greatest(0,
+    (select count(*) from memory a where a.space_id = %(space)s and a.status = 'active') - %(most)s));
+
+-- name: count_embedded
+-- How many live memories have a vector of a model and of their present words, and how many there are.
+select count(*) as total, count(*) filter (where exists (
+    select from memory_vector v
+    where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s and v.purpose = 'compare'
+      and v.text_hash = sha256(convert_to(m.content, 'UTF8')))) as done
+from memory m
+where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined');
+
+-- name: drop_vectors
+-- Erases the vectors of a model.
+delete from memory_vector where space_id = %(space)s and model = %(model)s;
+
+-- name: vector_models
+-- How many memories have vectors of each model.
+select v.model, count(distinct v.memory_id) as memories from memory_vector v
+where v.space_id = %(space)s
+group by v.model order by v.model;
+
+-- name: learnt_meanwhile
+-- Memories that were learnt with a model since the last vector of another one was made, oldest first.
+select m.id from memory m
+join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s
+    and v.purpose = 'compare' and v.at = m.created_at
+where m.space_id = %(space)s and m.status = 'active'
+  and v.at >= (select max(o.at) from memory_vector o where o.space_id = %(space)s and o.model <> %(model)s)
+order by m.seq;

@@ -39,6 +39,9 @@ class Revised:
     memory: Memory
     change: UUID | None
 
+    def as_json(self) -> dict[str, Any]:
+        return {"memory": self.memory.as_json(), "change": str(self.change) if self.change else None}
+
 
 async def edit(
     desk: Desk, space: SpaceId, memory: UUID, content: str, *, by: str, version: int | None = None

@@ -6,6 +6,7 @@ away. Learning takes its time outside of transactions, so within one the parts a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from festinger.errors import BadInput, Refused
@@ -30,6 +31,13 @@ class Parted:
     source: Memory
     parts: tuple[Learned, ...]
     change: UUID
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "source": self.source.as_json(),
+            "parts": [part.as_json() for part in self.parts],
+            "change": str(self.change),
+        }
 
 
 async def split(desk: Desk, space: SpaceId, memory: UUID, texts: Sequence[str], *, by: str) -> Parted:

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.ids import MemoryId, Origin
+from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.judge.pair import Record
 from festinger.memory.changes import Change, changes_of
 from festinger.memory.desk import Desk
@@ -123,7 +123,7 @@ async def why(desk: Desk, place: Place, memory: UUID) -> Why:
         ids = {each["from_id"] for each in links} | {each["to_id"] for each in links}
         ids |= {each.id for each in line} | ({found.superseded_by} if found.superseded_by else set())
         near = await find_all(transaction, place.space, ids)
-        said = await _sightings(transaction, place, found.id)
+        said = await sightings(transaction, place.space, found.id)
         changes = await changes_of(transaction, place.space, [memory])
     return Why(
         memory=found,
@@ -142,8 +142,11 @@ async def why(desk: Desk, place: Place, memory: UUID) -> Why:
     )
 
 
-async def _sightings(transaction: Transaction, place: Place, memory: MemoryId) -> tuple[Sighting, ...]:
-    rows = await transaction.all(Q["sightings_of"], space=place.space, memory=memory, limit=MOST_SIGHTINGS)
+async def sightings(
+    transaction: Transaction, space: SpaceId, memory: MemoryId, *, limit: int = MOST_SIGHTINGS
+) -> tuple[Sighting, ...]:
+    """Each time that a memory was said."""
+    rows = await transaction.all(Q["sightings_of"], space=space, memory=memory, limit=limit)
     return tuple(
         Sighting(
             id=row["id"],

@@ -19,6 +19,7 @@ from festinger.web import (
     censors,
     concepts,
     episodes,
+    forgetting,
     happenings,
     health,
     judging,
@@ -28,6 +29,7 @@ from festinger.web import (
     outcomes,
     pages,
     quarantine,
+    recalls,
     requests,
     settling,
     start,
@@ -57,12 +59,14 @@ ROUTES: tuple[Route, ...] = (
     *worldview.ROUTES,
     *loops.ROUTES,
     *requests.ROUTES,
+    *recalls.ROUTES,
     *episodes.ROUTES,
     *censors.ROUTES,
     *memories.ROUTES,
     *outcomes.ROUTES,
     *tending.ROUTES,
     *judging.ROUTES,
+    *forgetting.ROUTES,
 )
 
 REQUEST_HEADER = "x-festinger-request"

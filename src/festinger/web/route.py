@@ -111,12 +111,13 @@ class Call:
             at=self.app.tools.clock(),
         )
 
-    async def body(self, shape: type[Shape]) -> Shape:
-        """The JSON body in its shape; anything else is `BadInput`."""
+    async def body(self, shape: type[Shape], *, optional: bool = False) -> Shape:
+        """The JSON body in its shape; anything else is `BadInput`. An optional one may be left out."""
+        raw = await self.raw()
         try:
-            return shape.model_validate_json(await self._raw())
+            return shape.model_validate_json(raw if raw or not optional else b"{}")
         except ValidationError as error:
-            raise BadInput(f"The body does not fit: {_first(error)}") from error
+            raise BadInput(f"The body does not fit: {first_fault(error)}") from error
 
     async def form(self) -> Mapping[str, str]:
         """The fields of a form; of a field that is there twice, the last."""
@@ -124,19 +125,20 @@ class Call:
             if self.request.headers.get("content-type", "").partition(";")[0].strip() != FORM_TYPE:
                 raise BadInput("This takes the fields of a form.")
             try:
-                fields = parse_qsl((await self._raw()).decode(), max_num_fields=MOST_FIELDS)
+                fields = parse_qsl((await self.raw()).decode(), max_num_fields=MOST_FIELDS)
             except ValueError as error:
                 raise BadInput("The form cannot be read.") from error
             self.request.scope[FORM] = dict(fields)
         found: dict[str, str] = self.request.scope[FORM]
         return found
 
-    async def _raw(self) -> bytes:
+    async def raw(self, most: int = MAX_BODY) -> bytes:
+        """The bytes of the body; more than `most` is `TooLarge`."""
         raw = bytearray()
         async for chunk in self.request.stream():
             raw += chunk
-            if len(raw) > MAX_BODY:
-                raise TooLarge(f"The body is larger than {MAX_BODY} bytes.")
+            if len(raw) > most:
+                raise TooLarge(f"The body is larger than {most} bytes.")
         return bytes(raw)
 
 
@@ -177,7 +179,8 @@ def _place(request: Request) -> str | None:
     return str(visit.space) if visit else None
 
 
-def _first(error: ValidationError) -> str:
+def first_fault(error: ValidationError) -> str:
+    """Where a body does not fit, and why; nothing of what it holds."""
     fault = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in fault["loc"]) or "body"
     return f"`{where}`: {fault['msg']}"

@@ -1,26 +1,32 @@
 """The page on which a person decides what cannot both stand.
 
 Both statements side by side, who said them and when, and a form for every decision that can be carried out on them.
+Beside the conflicts stand the questions: pairs of statements of which no judge was sure.
 A decision is made against what stood when the page was shown; if another edge stands by then, it is refused.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from starlette.responses import Response
 
+from festinger.app.disputes import conflict_json
+from festinger.app.questions import answer_question, questions
 from festinger.app.world import ask_to_resolve
 from festinger.clock import iso
 from festinger.consolidation.resolution import ResolutionRun, last_run
 from festinger.errors import BadInput
 from festinger.ids import read_id
+from festinger.memory.settling import DECISIONS
 from festinger.web.access import Scope
 from festinger.web.pages import back_to, show
 from festinger.web.route import Call, Route, answer
+from festinger.web.speaking import sees, viewer_of
 from festinger.world.collision import Collision
-from festinger.world.conflicts import PENDING, Conflict, conflicts, count_pending, find_conflict, item_json
+from festinger.world.conflicts import PENDING, Conflict, conflicts, count_pending, find_conflict
 from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
 
 SHOWN = 50
@@ -40,10 +46,13 @@ MEANINGS = {
 class Choice:
     """A decision that a person may take, in words, with the names that it asks for."""
 
-    decision: Decision
+    decision: str
     label: str
     meaning: str
     names: tuple[tuple[str, str], ...] = ()
+    """Fields of one line: names of dimensions."""
+    texts: tuple[tuple[str, str], ...] = ()
+    """Fields of a sentence each."""
 
 
 UPDATE = Choice(
@@ -78,10 +87,39 @@ RECLASSIFY = Choice(
 )
 
 
+OF_MEMORIES = (
+    KEEP,
+    UPDATE,
+    Choice(decision="same", label="Both say the same", meaning="They become one memory."),
+    Choice(decision="both", label="Let both stand", meaning="They do not contradict each other."),
+    Choice(decision="neither", label="Keep neither", meaning="Both are put away."),
+    Choice(
+        decision="split",
+        label="Say it more clearly",
+        meaning="Both are put away, and what you write stands in their place.",
+        texts=(("old_text", "In place of what stands"), ("new_text", "In place of what is new")),
+    ),
+)
+"""What a person may decide of two memories."""
+
+TEXT_FIELDS = ("old_text", "new_text")
+
+QUESTION = tuple(
+    Choice(decision=decision, label=label, meaning=meaning)
+    for decision, label, meaning in (
+        ("same", "They say the same", "They become one memory."),
+        ("update", "The second replaces the first", "The first is kept in the history."),
+        ("contradicts", "They contradict each other", "A conflict is opened, to be decided here."),
+        ("both", "Both hold", "Neither changes, and nobody asks again."),
+    )
+)
+"""What a person may say of two statements of which no judge was sure."""
+
+
 def choices(conflict: Conflict) -> tuple[Choice, ...]:
-    """What a person may decide of a conflict of edges, the likeliest first."""
-    if conflict.about != "edge":
-        return ()
+    """What a person may decide of a conflict, the likeliest first."""
+    if conflict.about == "memory":
+        return OF_MEMORIES
     match conflict.collision_type:
         case Collision.RETRACTION:
             return TAKE_OUT, KEEP
@@ -120,6 +158,15 @@ async def undo_form(call: Call) -> Response:
     return back_to(call, CONFLICTS, done=str(call.id))
 
 
+async def answer_form(call: Call) -> Response:
+    form = await call.form()
+    said = form.get("decision", "")
+    await answer_question(
+        call.app, call.space, call.id, said, by=call.by, note=form.get("note", "")[:MAX_NOTE]
+    )
+    return back_to(call, CONFLICTS)
+
+
 async def run_form(call: Call) -> Response:
     await ask_to_resolve(call.app, call.app.world, call.space)
     return back_to(call, CONFLICTS)
@@ -128,7 +175,7 @@ async def run_form(call: Call) -> Response:
 def verdict_in(form: Mapping[str, str], *, by: str) -> Verdict:
     """The verdict that a form gives."""
     decision = form.get("decision", "")
-    if decision not in list(Decision):
+    if decision not in (*Decision, *DECISIONS):
         raise BadInput("No decision was chosen.")
     against = form.get("against", "")
     return Verdict(
@@ -138,6 +185,7 @@ def verdict_in(form: Mapping[str, str], *, by: str) -> Verdict:
         existing_dimension=form.get("existing_dimension") or None,
         new_dimension=form.get("new_dimension") or None,
         dimension=form.get("dimension") or None,
+        texts=tuple(form[name] for name in TEXT_FIELDS if form.get(name, "").strip()),
         reasoning=form.get("note", "")[:MAX_NOTE],
         against=int(against) if against.isascii() and against.isdigit() else None,
     )
@@ -158,6 +206,8 @@ async def _all(call: Call) -> dict[str, Any]:
     return {
         **await resolution(call),
         "waiting": await _items(call, waiting),
+        "questions": await questions(call.app, call.space, agent=viewer_of(call), limit=SHOWN),
+        "answers": [_choice(each) for each in QUESTION],
         "decided": await _items(call, recent[:SHOWN]),
         "done": (await _one(call, read_id(done)))["item"] if done else None,
     }
@@ -175,8 +225,12 @@ async def _items(call: Call, found: Sequence[Conflict]) -> list[dict[str, Any]]:
 
 
 async def _item(call: Call, conflict: Conflict) -> dict[str, Any]:
-    shown = await item_json(call.app.world.desk, call.space, conflict)
-    meaning = MEANINGS.get(Collision(conflict.collision_type), "") if conflict.about == "edge" else ""
+    shown = await conflict_json(call.app, call.space, conflict, sees=partial(sees, call))
+    meaning = (
+        MEANINGS.get(Collision(conflict.collision_type), "")
+        if conflict.about == "edge"
+        else "Two memories that cannot both stand."
+    )
     return {
         **shown,
         "meaning": meaning,
@@ -190,10 +244,11 @@ async def _item(call: Call, conflict: Conflict) -> dict[str, Any]:
 
 def _choice(choice: Choice) -> dict[str, Any]:
     return {
-        "decision": choice.decision.value,
+        "decision": str(choice.decision),
         "label": choice.label,
         "meaning": choice.meaning,
         "names": [{"name": name, "label": label} for name, label in choice.names],
+        "texts": [{"name": name, "label": label} for name, label in choice.texts],
     }
 
 
@@ -250,6 +305,14 @@ ROUTES = (
         scope=Scope.REVIEW,
         endpoint=undo_form,
         summary="Take a decision back, from the page.",
+        page=True,
+    ),
+    Route(
+        method="POST",
+        path="/admin/judgements/{id}/answer",
+        scope=Scope.REVIEW,
+        endpoint=answer_form,
+        summary="Answer what no judge could tell, from the page.",
         page=True,
     ),
     Route(

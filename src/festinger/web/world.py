@@ -7,11 +7,13 @@ without a reviewer's or an administrator's key is taken for the agent itself.
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
+from festinger.app.disputes import conflict_json
 from festinger.app.world import ask_to_resolve
 from festinger.consolidation.resolution import find_run
 from festinger.errors import BadFact, BadInput
@@ -19,7 +21,8 @@ from festinger.ids import read_id
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.route import Call, Endpoint, Route, answer
-from festinger.world.conflicts import Conflict, conflicts, find_conflict, item_json
+from festinger.web.speaking import sees
+from festinger.world.conflicts import Conflict, conflicts, find_conflict
 from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
 from festinger.world.knowing import NEW, Known, iknowthat, known_json
 from festinger.world.state import Did
@@ -52,6 +55,7 @@ class Resolution(Body):
     existing_dimension: str | None = None
     new_dimension: str | None = None
     dimension: str | None = None
+    texts: list[str] = []
     note: str = ""
 
 
@@ -98,6 +102,7 @@ async def resolve_conflict(call: Call) -> Response:
         existing_dimension=body.existing_dimension,
         new_dimension=body.new_dimension,
         dimension=body.dimension,
+        texts=tuple(body.texts),
         reasoning=body.note,
     )
     return answer(await _json(call, await decide(call.app.world.desk, call.space, call.id, verdict)))
@@ -133,7 +138,7 @@ def _status(known: Sequence[Known]) -> int:
 
 
 async def _json(call: Call, item: Conflict) -> dict[str, Any]:
-    return await item_json(call.app.world.desk, call.space, item)
+    return await conflict_json(call.app, call.space, item, sees=partial(sees, call))
 
 
 async def _after(call: Call) -> Conflict | None:

@@ -1,0 +1,286 @@
+"""Memories over HTTP: learn one or many, list them, look at one and at why it is believed.
+
+The names are those of the library. A batch comes and goes as lines of JSON: what is done is told line by line while
+the rest is being learnt, so a caller who loses the connection knows how far it came, and with keys goes on from there.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.datastructures import QueryParams
+from starlette.responses import Response, StreamingResponse
+
+from festinger.errors import BadInput, FestingerError, NotAuthorised, Refused, TooLarge
+from festinger.ids import MemoryId, Origin
+from festinger.memory.batch import BATCH, MOST_ITEMS, failed, learn_many
+from festinger.memory.decision import Action
+from festinger.memory.given import Given
+from festinger.memory.history import Wanted, get, history, page
+from festinger.memory.kinds import Status, kind_of
+from festinger.memory.learn import learn
+from festinger.memory.learned import Learned
+from festinger.memory.memory import Memory, Place
+from festinger.memory.states import find, meant
+from festinger.memory.why import why
+from festinger.web.access import Scope
+from festinger.web.listing import cursor_of, limit_of, page_of
+from festinger.web.route import Call, Route, answer, first_fault, request_id
+from festinger.web.speaking import is_person, origin_of, place_of, viewer_of
+
+Name = TypeVar("Name", bound=StrEnum)
+
+KEY_HEADER = "idempotency-key"
+LINES = "application/x-ndjson"
+MAX_BATCH = 32 * 2**20
+LONGEST_WAIT = 60.0
+
+
+class Statement(BaseModel):
+    """What is to be learnt, by the names of the library's `learn`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    subject: str | None = None
+    kind: str = "fact"
+    origin: str | None = None
+    source: str | None = None
+    source_confidence: float = 1.0
+    event_time: datetime | None = None
+    valid_from: datetime | None = None
+    derived_from: list[str] = []
+    tags: list[str] = []
+    shared: bool | None = None
+    immutable: bool = False
+    key: str | None = None
+    wait: Annotated[float, Field(ge=0.0, le=LONGEST_WAIT)] = 0.0
+
+
+async def learn_one(call: Call) -> Response:
+    body = await call.body(Statement)
+    given = await given_of(call, body, key=_one_key(call, body.key))
+    learned = await learn(call.app.memory.desk, place_of(call), given)
+    return _told(call, learned)
+
+
+async def learn_lines(call: Call) -> Response:
+    lines = [line for line in (await call.raw(MAX_BATCH)).splitlines() if line.strip()]
+    if len(lines) > MOST_ITEMS:
+        raise TooLarge(
+            f"A batch has at most {MOST_ITEMS:,} lines; this one has {len(lines):,}.",
+            hint="Send it in parts; keys make it safe to send a part again.",
+        )
+    place_of(call)  # a caller who may not speak is told so before the answer begins
+    return StreamingResponse(_learnt(call, lines), media_type=LINES)
+
+
+async def _learnt(call: Call, lines: Sequence[bytes]) -> AsyncIterator[bytes]:
+    """One line of answer for each line, as they are learnt. A fault of the store ends it with a last line."""
+    for start in range(0, len(lines), BATCH):
+        try:
+            done = await _learn_some(call, lines[start : start + BATCH], start)
+        except FestingerError as error:
+            # The answer has begun with its status: all that is left is to say why it ends here.
+            yield orjson.dumps(error.as_json(request_id(call.request))) + b"\n"
+            return
+        for learned in done:
+            yield orjson.dumps(learned.as_json()) + b"\n"
+
+
+async def _learn_some(call: Call, lines: Sequence[bytes], start: int) -> list[Learned]:
+    """What became of each line; one that cannot be read has its own error and stops no other."""
+    read = [await _read(call, line, start + at) for at, line in enumerate(lines)]
+    fit = [each for each in read if isinstance(each, Given)]
+    learned = iter(await learn_many(call.app.memory.desk, place_of(call), fit))
+    return [next(learned) if isinstance(each, Given) else failed(each) for each in read]
+
+
+async def _read(call: Call, line: bytes, number: int) -> Given | FestingerError:
+    header = call.request.headers.get(KEY_HEADER)
+    try:
+        body = Statement.model_validate_json(line)
+        return await given_of(call, body, key=body.key or (f"{header}:{number}" if header else None))
+    except ValidationError as error:
+        return BadInput(f"Line {number + 1} does not fit: {first_fault(error)}")
+    except FestingerError as error:
+        return error
+
+
+async def given_of(call: Call, body: Statement, *, key: str | None) -> Given:
+    """A statement as the room takes it, said by whoever the key says."""
+    if body.immutable and not is_person(call):
+        raise NotAuthorised("Only a person may say that something is held for good.")
+    sources = [await meant(call.app.memory.desk, call.space, each) for each in body.derived_from]
+    return Given(
+        text=body.text,
+        subject=body.subject,
+        kind=body.kind,
+        origin=origin_of(call, body.origin),
+        source=body.source,
+        source_confidence=body.source_confidence,
+        event_time=body.event_time,
+        valid_from=body.valid_from,
+        derived_from=tuple(sources),
+        tags=tuple(body.tags),
+        shared=body.shared,
+        immutable=body.immutable,
+        key=key,
+        wait=body.wait,
+    )
+
+
+async def list_memories(call: Call) -> Response:
+    asked, limit = call.request.query_params, limit_of(call.request)
+    wanted = replace(wanted_in(asked), everybodys=viewer_of(call) is None)
+    after = cursor_of(call.request)
+    found = await page(call.app.memory.desk, place_of(call), wanted, after=after, limit=limit)
+    last = found[-1].seq if found else None
+    return answer(page_of([memory.as_json() for memory in found], limit=limit, last=last))
+
+
+def wanted_in(asked: QueryParams) -> Wanted:
+    """Which memories a query asks for. Without a status, those that stand; `all` is every status."""
+    status = asked.get("status")
+    statuses = None if status == "all" else [_one_of(Status, status, "status")] if status else [Status.ACTIVE]
+    kinds = [kind_of(each) for each in asked.getlist("kind")]
+    origins = [_one_of(Origin, each, "origin") for each in asked.getlist("origin")]
+    return Wanted(
+        statuses=statuses,
+        kinds=kinds,
+        origins=origins,
+        subject=asked.get("subject"),
+        words=asked.get("q"),
+        as_of=moment_in(asked, "as_of"),
+        valid_at=moment_in(asked, "valid_at"),
+    )
+
+
+async def one_memory(call: Call) -> Response:
+    asked, desk = call.request.query_params, call.app.memory.desk
+    memory, place = await looked_at(call)
+    as_of, valid_at = moment_in(asked, "as_of"), moment_in(asked, "valid_at")
+    found = await get(desk, place, memory, as_of=as_of, valid_at=valid_at)
+    return versioned(answer(found.as_json()), found)
+
+
+async def why_memory(call: Call) -> Response:
+    memory, place = await looked_at(call)
+    return answer((await why(call.app.memory.desk, place, memory)).as_json())
+
+
+async def memory_history(call: Call) -> Response:
+    memory, place = await looked_at(call)
+    return answer((await history(call.app.memory.desk, place, memory)).as_json())
+
+
+async def memory_in(call: Call) -> MemoryId:
+    """The memory that a path means, by its id or the beginning of it."""
+    return await meant(call.app.memory.desk, call.space, call.request.path_params["id"])
+
+
+async def looked_at(call: Call) -> tuple[MemoryId, Place]:
+    """The memory that a path means, and from where it is looked at: a person stands where its owner stands."""
+    memory, place = await memory_in(call), place_of(call)
+    if viewer_of(call) is not None:
+        return memory, place
+    async with call.app.store.transaction() as transaction:
+        owner = (await find(transaction, call.space, memory)).agent_id
+    return memory, replace(place, agent=owner or place.agent)
+
+
+def moment_in(asked: QueryParams, name: str) -> datetime | None:
+    """A moment of a query, which must name its offset."""
+    text = asked.get(name)
+    if text is None:
+        return None
+    try:
+        # A `+` of an offset that was not escaped arrives as a space.
+        return datetime.fromisoformat(text.replace(" ", "+"))
+    except ValueError as error:
+        raise BadInput(
+            f"`{name}` is no moment: `{text[:40]}`.", hint="Write it as `2026-01-05T12:00:00Z`."
+        ) from error
+
+
+def versioned(response: Response, memory: Memory) -> Response:
+    """The answer with the version that a change may name."""
+    response.headers["etag"] = f'"{memory.version}"'
+    return response
+
+
+def _told(call: Call, learned: Learned) -> Response:
+    document = learned.as_json()
+    if learned.action is Action.REFUSED:
+        document |= refusal_of(learned).as_json(request_id(call.request))
+    response = answer(document, learned.http)
+    return versioned(response, learned.memory) if learned.memory else response
+
+
+def refusal_of(learned: Learned) -> Refused:
+    """What is said of a statement that was not learnt."""
+    return Refused(
+        learned.said,
+        hint="`festinger refusals` lists what was not learnt; a person may have it learnt all the same.",
+        reasons=list(learned.reasons),
+        refusal=str(learned.refusal) if learned.refusal else None,
+    )
+
+
+def _one_key(call: Call, in_body: str | None) -> str | None:
+    header = call.request.headers.get(KEY_HEADER)
+    if header and in_body and header != in_body:
+        raise BadInput("The header `Idempotency-Key` and `key` differ.", hint="Send one of them.")
+    return header or in_body
+
+
+def _one_of(names: type[Name], given: str, what: str) -> Name:
+    try:
+        return names(given)
+    except ValueError as error:
+        known = ", ".join(f"`{each}`" for each in names)
+        raise BadInput(f"`{given[:40]}` is no {what}.", hint=f"Say {known}.") from error
+
+
+MEMORIES = "/admin/api/memories"
+
+ROUTES = (
+    Route(
+        method="POST", path=MEMORIES, scope=Scope.WRITE, endpoint=learn_one, summary="Learn one statement."
+    ),
+    Route(
+        method="POST",
+        path=f"{MEMORIES}/batch",
+        scope=Scope.WRITE,
+        endpoint=learn_lines,
+        summary="Learn many statements, a line each; the answer is a line each too.",
+    ),
+    Route(
+        method="GET",
+        path=MEMORIES,
+        scope=Scope.READ,
+        endpoint=list_memories,
+        summary="Memories, the newest first.",
+    ),
+    Route(
+        method="GET", path=f"{MEMORIES}/{{id}}", scope=Scope.READ, endpoint=one_memory, summary="One memory."
+    ),
+    Route(
+        method="GET",
+        path=f"{MEMORIES}/{{id}}/why",
+        scope=Scope.READ,
+        endpoint=why_memory,
+        summary="On what a belief rests.",
+    ),
+    Route(
+        method="GET",
+        path=f"{MEMORIES}/{{id}}/history",
+        scope=Scope.READ,
+        endpoint=memory_history,
+        summary="What a memory replaced, and everything that was done to it.",
+    ),
+)
