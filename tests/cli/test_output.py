@@ -57,10 +57,16 @@ def struck(shell: Shell) -> list[str]:
 
 COMMANDS: dict[str, Prepare] = {
     "status": words("status"),
+    "recall": words("recall", "what is gnommoweb?"),
     "iknowthat": words("iknowthat", "gnommoweb -isa repo"),
     "conflicts": words("conflicts"),
     "conflicts list": words("conflicts", "list"),
     "resolve run": words("resolve", "run"),
+    "forget": words("forget", "--session", "s1", "--yes"),
+    "repair": words("repair", "--session", "s1"),
+    "refusals": words("refusals"),
+    "refusals list": words("refusals", "list"),
+    "reembed": words("reembed"),
     "outcomes": words("outcomes"),
     "outcomes list": words("outcomes", "list"),
     "outcomes metrics": words("outcomes", "metrics"),

@@ -20,8 +20,7 @@ ROOMS_TO_COME = {
 and with it every key of its table must be in the tree."""
 
 KEYS_TO_COME = {
-    "memory.max_active", "memory.redact_personal",
-    "memory.refusals_keep_days",
+    "memory.redact_personal",
     "auth.writes_per_second",
     "store.row_security",
 }  # fmt: skip
@@ -33,6 +32,11 @@ WORDED = {
     "proxy.loop.poll_tools": "*wait*, *status*, *poll*, *sleep*, *output*",  # listed at the rule itself
     "proxy.label": KEYS["proxy.label"].default,  # one short line
     "proxy.side_patterns": ", ".join(KEYS["proxy.side_patterns"].default),  # a list of its own
+    "retrieval.alpha_cold": "12.0, 1.0, 0.5, 0.5, 3.0",  # lists are shown without brackets
+    "retrieval.alpha_mature": "8.0, 5.0, 0.5, 3.0, 2.0",
+    "retrieval.dormant_kinds": "episodic, reflection, narrative, tension, insight",
+    "retrieval.newer_first_window": "0.3",  # written with two digits there
+    "retrieval.actr_mismatch": "-1.0",  # written with a typographic minus there
 }
 """Defaults that the specification gives in words."""
 

@@ -18,6 +18,7 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from festinger.app.feed import follow_events
+from festinger.app.forgetting import forgetting_of
 from festinger.app.status import status
 from festinger.app.talk import Talk
 from festinger.app.wiring import App, Start, open_app
@@ -28,6 +29,7 @@ from festinger.ids import AgentId, EventId, MemoryId, Origin, SessionId, SpaceId
 from festinger.memory.batch import Progress, learn_many
 from festinger.memory.censors.censor import Censor
 from festinger.memory.censors.changing import Changed
+from festinger.memory.censors.changing import undo as undo_censor
 from festinger.memory.censors.changing import update as update_censor
 from festinger.memory.censors.checking import Checked, check
 from festinger.memory.censors.making import Rule
@@ -37,6 +39,7 @@ from festinger.memory.desk import Desk
 from festinger.memory.episodes.episode import Episode, state_of
 from festinger.memory.episodes.keeping import update_episode
 from festinger.memory.episodes.listing import page as list_episodes
+from festinger.memory.forgetting import Plan
 from festinger.memory.given import Given
 from festinger.memory.history import History, current, get, history
 from festinger.memory.learn import learn
@@ -44,7 +47,9 @@ from festinger.memory.learned import Learned
 from festinger.memory.memory import NO_SESSION, Place
 from festinger.memory.memory import Memory as Remembered
 from festinger.memory.releasing import release
+from festinger.memory.repairing import Mode, Repaired
 from festinger.memory.revising import Revised, archive, edit, merge, restore, supersede
+from festinger.memory.selector import Selector
 from festinger.memory.splitting import Parted, split
 from festinger.memory.states import meant
 from festinger.memory.undoing import Undone, undo
@@ -302,6 +307,50 @@ class Memory:
         """Let a memory out of quarantine. Raises `NotFound`, `Refused`."""
         return await release(self._desk, self.space, await self._id(memory), by=by)
 
+    async def forget(
+        self,
+        *ids: Named,
+        subject: str | None = None,
+        query: str | None = None,
+        source: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        origin: str | Origin | None = None,
+        reason: str = "",
+        by: str = OWNER,
+        dry_run: bool = False,
+    ) -> Plan:
+        """Erase what is meant, what derives from it and its words, for good; `dry_run` only says what that would be.
+
+        A query only ever shows a plan. Raises `BadInput`, `NotFound`.
+        """
+        named = tuple([await self._id(each) for each in ids])
+        place = selector_of(source=source, session=session, agent=agent, origin=origin)
+        selector = replace(place, ids=named, subject=subject, query=query)
+        return await forgetting_of(self._app).forget(
+            self.space, selector, reason=reason, by=by, dry_run=dry_run
+        )
+
+    async def repair(
+        self,
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        origin: str | Origin | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        mode: str = "quarantine",
+        by: str = OWNER,
+        dry_run: bool = False,
+    ) -> Repaired:
+        """Take back all that came from somewhere, as if it had never been. Raises `BadInput`."""
+        place = selector_of(source=source, session=session, agent=agent, origin=origin)
+        selector = replace(place, since=since, until=until)
+        return await forgetting_of(self._app).repair(
+            self.space, selector, by=by, mode=mode_of(mode), dry_run=dry_run
+        )
+
     async def settle(
         self, conflict: str | UUID, *, decision: str, by: str, note: str = "", texts: Sequence[str] = ()
     ) -> Conflict:
@@ -395,6 +444,12 @@ class Memory:
         self._app.memory.watch.forget(self.space)
         return changed
 
+    async def undo_censor(self, change: str | UUID, *, by: str = OWNER) -> Changed:
+        """Take a change of a censor back. Raises `NotFound`, `UndoBlocked`."""
+        done = await undo_censor(self._desk, self.space, read_id(str(change)), by=by)
+        self._app.memory.watch.forget(self.space)
+        return done
+
     async def false_positive(self, trigger: str | UUID, *, by: str = OWNER) -> Misfire:
         """Say that a censor struck and should not have; twice is once. Raises `NotFound`."""
         done = await false_positive(self._desk, self.space, read_id(str(trigger)), by=by)
@@ -416,6 +471,26 @@ class Memory:
     async def status(self) -> dict[str, Any]:
         """The numbers of this space and of the whole installation."""
         return await status(self._app, space=self.space)
+
+
+def selector_of(
+    *, source: str | None, session: str | None, agent: str | None, origin: str | Origin | None
+) -> Selector:
+    """Where something came from."""
+    return Selector(
+        source=source,
+        session=SessionId(session) if session else None,
+        agent=AgentId(agent) if agent else None,
+        origin=origin_of(origin) if origin else None,
+    )
+
+
+def mode_of(given: str) -> Mode:
+    try:
+        return Mode(given)
+    except ValueError as error:
+        known = ", ".join(f"`{mode}`" for mode in Mode)
+        raise BadInput(f"`{given[:40]}` is no way to repair.", hint=f"The ways are {known}.") from error
 
 
 def origin_of(given: str | Origin) -> Origin:

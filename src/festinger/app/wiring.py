@@ -6,7 +6,7 @@ opened before is closed again. Rooms below get everything as arguments and know 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from festinger.app.conversing import keep_conversing
 from festinger.app.deliveries import Deliveries
 from festinger.app.directory import ROOM as SPACES_ROOM
 from festinger.app.directory import Directory
+from festinger.app.forgetting import register_forgetting
 from festinger.app.home import home_of, master_key_of
 from festinger.app.housekeeping import register_housekeeping
 from festinger.app.keyring import Keyring
@@ -30,7 +31,7 @@ from festinger.app.tools import Tools
 from festinger.app.world import WorldRoom, build_world, keep_world, register_world
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
-from festinger.errors import StoreDown, Unwired
+from festinger.errors import StoreDown
 from festinger.events import lag
 from festinger.events.outbox import Outbox
 from festinger.jobs import backlog
@@ -52,13 +53,12 @@ from festinger.store.config import ROOM as SETTINGS_ROOM
 from festinger.store.config import config_rows
 from festinger.store.costs import StoredLedger
 from festinger.store.embedded import embedded_server
-from festinger.store.forgotten import Forgotten
 from festinger.store.home import config_directory
 from festinger.store.keys import ROOM as KEYS_ROOM
 from festinger.store.listening import Listener
 from festinger.store.migrate import Migration, migrate, own_migrations
 from festinger.store.models import model_endpoint
-from festinger.store.pool import Store, Transaction, in_transaction, open_store
+from festinger.store.pool import Store, in_transaction, open_store
 from festinger.store.rotation import settled
 from festinger.store.versions import Change
 from festinger.text.redaction import without_secrets
@@ -180,6 +180,7 @@ async def open_app(
         register_housekeeping(app)
         register_world(app, app.world)
         register_memory(app, app.memory)
+        register_forgetting(app)
         register_outcomes(app, app.outcomes)
         register_recall(app, app.recall)
         run = await begin_life(app, [migration.name for migration in every_migration()])
@@ -212,15 +213,6 @@ async def open_database(settings: LiveSettings, *, progress: Progress) -> AsyncI
 
 def every_migration() -> list[Migration]:
     return [*own_migrations(), *job_migrations()]
-
-
-async def forget_again(_transaction: Transaction, forgotten: Sequence[Forgotten]) -> int:
-    """Erase again what people had asked to forget; how many things. No room keeps such things yet."""
-    return 0 if not forgotten else _unwired_forgetting()
-
-
-def _unwired_forgetting() -> int:
-    raise Unwired("The ledger names forgotten things, but no room that could erase them is wired in.")
 
 
 async def _migrated(url: str, settings: LiveSettings, *, start: Start, progress: Progress) -> list[str]:

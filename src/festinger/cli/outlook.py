@@ -9,6 +9,7 @@ import getpass
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, rea
 if TYPE_CHECKING:
     from festinger.app.wiring import App
     from festinger.proxy.remote import Remote
+    from festinger.world.conflicts import Conflict
 
 Document = dict[str, Any]
 
@@ -37,9 +39,12 @@ class Outlook(Protocol):
     async def concept(self, token: str) -> Document: ...
     async def conflicts(self, *, every: bool, limit: int) -> list[Document]: ...
     async def conflict(self, id_: str) -> Document: ...
-    async def decide(self, id_: str, decision: str, **more: str | None) -> Document: ...
+    async def decide(
+        self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
+    ) -> Document: ...
     async def undo(self, id_: str) -> Document: ...
     async def resolve(self, *, dry_run: bool) -> Document: ...
+    async def recall(self, cue: str, **asked: Any) -> Document: ...
 
 
 @asynccontextmanager
@@ -83,12 +88,15 @@ class FromServer:
         found: Document = await self.server.ask("GET", f"/conflicts/{id_}")
         return found
 
-    async def decide(self, id_: str, decision: str, **more: str | None) -> Document:
+    async def decide(
+        self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
+    ) -> Document:
         given = {name: value for name, value in more.items() if value}
         if decision == "dismiss":
-            body, deed = {"note": given.get("note", "")}, "dismiss"
+            body: Document = {"note": given.get("note", "")}
+            deed = "dismiss"
         else:
-            body, deed = {"decision": decision, **given}, "resolve"
+            body, deed = {"decision": decision, **given, "texts": list(texts)}, "resolve"
         found: Document = await self.server.ask("POST", f"/conflicts/{id_}/{deed}", body=body)
         return found
 
@@ -99,6 +107,11 @@ class FromServer:
     async def resolve(self, *, dry_run: bool) -> Document:
         query = {"dry_run": "true"} if dry_run else {}
         found: Document = await self.server.ask("POST", "/resolve/run", **query)
+        return found
+
+    async def recall(self, cue: str, **asked: Any) -> Document:
+        body = {"cue": cue, **{name: _sent(value) for name, value in asked.items() if value is not None}}
+        found: Document = await self.server.ask("POST", "/admin/api/recall", body=body)
         return found
 
 
@@ -122,43 +135,40 @@ class FromStore:
         return as_sent(why_json(await why(self.app.world.desk, self.space, token)))
 
     async def conflicts(self, *, every: bool, limit: int) -> list[Document]:
-        from festinger.world.conflicts import conflicts, item_json
+        from festinger.world.conflicts import conflicts
 
         room = self.app.world.desk
         found = await conflicts(room, self.space, statuses=EVERY_STATUS if every else None, limit=limit)
-        return [as_sent(await item_json(room, self.space, item)) for item in found]
+        return [await self._shown(item) for item in found]
 
     async def conflict(self, id_: str) -> Document:
-        from festinger.world.conflicts import find_conflict, item_json
+        from festinger.world.conflicts import find_conflict
 
         async with self.app.store.transaction() as transaction:
             found = await find_conflict(transaction, self.space, read_id(id_))
-        return as_sent(await item_json(self.app.world.desk, self.space, found))
+        return await self._shown(found)
 
-    async def decide(self, id_: str, decision: str, **more: str | None) -> Document:
-        from festinger.world.conflicts import item_json
+    async def decide(
+        self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
+    ) -> Document:
         from festinger.world.decisions import Judge, Verdict, decide
 
         verdict = Verdict(
             decision=decision,
             judge=Judge.PERSON,
-            by=_who(),
+            by=who(),
             existing_dimension=more.get("existing_dimension"),
             new_dimension=more.get("new_dimension"),
             dimension=more.get("dimension"),
+            texts=tuple(texts),
             reasoning=more.get("note") or "",
         )
-        room = self.app.world.desk
-        after = await decide(room, self.space, read_id(id_), verdict)
-        return as_sent(await item_json(room, self.space, after))
+        return await self._shown(await decide(self.app.world.desk, self.space, read_id(id_), verdict))
 
     async def undo(self, id_: str) -> Document:
-        from festinger.world.conflicts import item_json
         from festinger.world.decisions import undo
 
-        room = self.app.world.desk
-        after = await undo(room, self.space, read_id(id_), by=_who())
-        return as_sent(await item_json(room, self.space, after))
+        return await self._shown(await undo(self.app.world.desk, self.space, read_id(id_), by=who()))
 
     async def resolve(self, *, dry_run: bool) -> Document:
         from festinger.app.world import ask_to_resolve
@@ -166,14 +176,39 @@ class FromStore:
         run, pending = await ask_to_resolve(self.app, self.app.world, self.space, dry_run=dry_run)
         return {"run_id": str(run), "pending": pending}
 
+    async def recall(self, cue: str, **asked: Any) -> Document:
+        from festinger.memory.memory import Place
+        from festinger.retrieval.recall import recall
+        from festinger.retrieval.wish import wished
+
+        place = Place(space=self.space, agent=AgentId(self.desk.agent))
+        given = {name: in_utc(value) for name, value in asked.items()}
+        wish = wished(cue, now=self.app.tools.clock(), **given)
+        return as_sent((await recall(self.app.recall.desk, place, wish, door="cli")).as_json())
+
+    async def _shown(self, item: "Conflict") -> Document:
+        from festinger.app.disputes import conflict_json
+
+        return as_sent(await conflict_json(self.app, self.space, item))
+
     def _person(self) -> Cause:
         """Whoever sits at this terminal is the owner of the store."""
         return cause(
             agent=AgentId(self.desk.agent),
-            session=SessionId(_who()),
+            session=SessionId(who()),
             origin=Origin.PERSON,
             at=self.app.tools.clock(),
         )
+
+
+def in_utc(value: Any) -> Any:
+    """A moment that was typed without a zone is one of UTC."""
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
+
+
+def _sent(value: Any) -> Any:
+    """A value as JSON has it."""
+    return in_utc(value).isoformat() if isinstance(value, datetime) else value
 
 
 def as_sent(document: Any) -> Document:
@@ -184,7 +219,8 @@ def as_sent(document: Any) -> Document:
     return sent
 
 
-def _who() -> str:
+def who() -> str:
+    """Who sits at this terminal, for the records."""
     try:
         return f"cli:{getpass.getuser()}"
     except OSError as error:  # a user id without a name, as in some containers

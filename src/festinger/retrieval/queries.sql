@@ -319,12 +319,12 @@ from unnest(%(positions)s::integer[], %(types)s::text[], %(refs)s::uuid[], %(sco
 
 -- name: recalls
 -- What was recalled, newest first.
-select r.*, (select count(*) from recall_hit h where h.space_id = r.space_id and h.recall_id = r.id and h.shown) as hits
+select r.*, (select count(*) from recall_hit h where h.space_id = %(space)s and h.recall_id = r.id and h.shown) as hits
 from recall r
 where r.space_id = %(space)s
   and (%(session)s::text is null or r.session_id = %(session)s)
   and (%(abstained)s::boolean is null or r.abstained = %(abstained)s)
-  and (%(memory)s::uuid is null or exists (select 1 from recall_hit h where h.space_id = r.space_id
+  and (%(memory)s::uuid is null or exists (select 1 from recall_hit h where h.space_id = %(space)s
        and h.recall_id = r.id and h.ref = %(memory)s and h.shown))
   and (%(after)s::uuid is null or r.id < %(after)s)
 order by r.id desc
@@ -352,3 +352,12 @@ with waiting as (
     select %(space)s, 'turn', each.ref, now() from unnest(%(turns)s::uuid[]) as each (ref) on conflict do nothing
 )
 delete from turn_index t where t.space_id = %(space)s and t.turn_id = any(%(turns)s);
+
+-- name: states_of
+-- In which state memories and turns are now, since when they are there, and when an outcome last moved them.
+select m.id as ref, m.status, m.created_at,
+    (select max(o.at) from outcome o where o.space_id = %(space)s and o.memory_id = m.id and o.counted) as outcome_at
+from memory m where m.space_id = %(space)s and m.id = any(%(refs)s)
+union all
+select t.turn_id, 'active', t.at, null from turn_index t
+where t.space_id = %(space)s and t.turn_id = any(%(refs)s) and t.part = 0;

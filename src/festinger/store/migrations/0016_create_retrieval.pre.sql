@@ -202,3 +202,17 @@ comment on table recall_hit is 'what a recall gave, and the next ten that it did
 create index recall_hit_ref on recall_hit (space_id, ref);
 
 create index memory_happened on memory (space_id, (coalesce(event_time, created_at)));
+
+comment on column turn_index.part is 'place of the part within its turn, from 0';
+comment on column words_total.docs is 'texts that are counted';
+comment on column words_total.total_len is 'words of all of them';
+comment on column words_term.df is 'texts that hold the word';
+comment on column words_counted.len is 'words of the text';
+comment on column cue_outcome.weight is 'what the outcome weighs';
+comment on column blend.version is 'rises with each change';
+comment on column blend_history.outcomes is 'outcomes that moved it';
+comment on column recall.seed is 'what chance began with';
+comment on column recall.took_ms is 'milliseconds until the answer';
+comment on column recall_hit.position is 'place in the order, from 1';
+comment on column recall_hit.score is 'what the order goes by';
+comment on column recall_hit.evidence is 'from 0 to 1, how sure it is that it is relevant at all';

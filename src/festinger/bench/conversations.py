@@ -1,0 +1,104 @@
+"""How does the memory take in a conversation of a public set, and what does it then bring to mind?
+
+As a user's program would do it: each conversation is a space, each of its sessions an episode, and what was said is
+appended in order, with who said it and when. Then every question is asked, and nothing is told about the answers.
+Which turns came is what counts; a memory counts for the turns that it was learnt from.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from festinger.app.spaces import open_space
+from festinger.app.wiring import App, Start, open_app
+from festinger.bench.house import throw_away_home
+from festinger.bench.suite import Bench
+from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
+from festinger.memory.episodes.keeping import append, close
+from festinger.memory.memory import Place
+from festinger.retrieval.counting import count_words
+from festinger.retrieval.recall import recall
+from festinger.retrieval.recalled import Recalled
+from festinger.retrieval.turns import index_turns
+from festinger.retrieval.wish import wished
+from festinger.settings.deployment import this_process
+from festinger.settings.live import LiveSettings
+
+ASSISTANT = "assistant"
+ASKER = SessionId("asking")
+MOST = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A conversation in its space: which turn has which id in the set, and the other way round."""
+
+    space: SpaceId
+    turns: Mapping[UUID, str] = field(default_factory=dict)
+
+    def named(self, recalled: Recalled) -> list[str]:
+        """The turns that came, each once, in their order."""
+        return list(dict.fromkeys(self.turns[item.id] for item in recalled.items if item.id in self.turns))
+
+
+@asynccontextmanager
+async def opened(bench: Bench, **settings: Any) -> AsyncIterator[App]:
+    """A memory of its own for one measurement."""
+    async with (
+        throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home,
+        at_home(home, **settings) as app,
+    ):
+        yield app
+
+
+@asynccontextmanager
+async def at_home(home: Path, **settings: Any) -> AsyncIterator[App]:
+    flags = {"home": str(home), "offline": True, "log.level": "error", **settings}
+    live = LiveSettings(this_process(config=None, flags=flags))
+    async with open_app(live, door="bench", progress=lambda _: None, start=Start(providers=True)) as app:
+        yield app
+
+
+async def take_in(app: App, turns: Sequence[Mapping[str, Any]], *, name: str) -> Taken:
+    """Have a conversation said in a space of its own, and made searchable."""
+    space = (await open_space(app, name)).id
+    known: dict[UUID, str] = {}
+    for session in dict.fromkeys(turn["session"] for turn in turns):
+        place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId(f"s{session}"))
+        episode = None
+        for turn in (each for each in turns if each["session"] == session):
+            is_model = turn["role"] == ASSISTANT
+            said = await append(
+                app.memory.desk,
+                place,
+                ASSISTANT if is_model else "user",
+                turn["text"],
+                origin=Origin.MODEL if is_model else Origin.PERSON,
+                at=datetime.fromisoformat(turn["at"]).replace(tzinfo=UTC),
+            )
+            episode = said.episode.id
+            if said.turn is not None:
+                known[said.turn.turn_id] = turn["id"]
+        if episode is not None:
+            await close(app.memory.desk, space, episode)
+    await index_turns(app.recall.desk, space)
+    await count_words(app.recall.desk, space)
+    return Taken(space=space, turns=known)
+
+
+async def ask(app: App, space: SpaceId, cue: str, *, limit: int = MOST, **more: Any) -> Recalled:
+    """What comes to mind; nothing of it counts."""
+    place = Place(space=space, agent=DEFAULT_AGENT, session=ASKER)
+    wish = wished(cue, now=app.tools.clock(), limit=limit, **more)
+    return await recall(app.recall.desk, place, wish, door="bench", counts=False)
+
+
+def by_group(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["group"], []).append(row)
+    return dict(sorted(found.items()))
