@@ -120,6 +120,8 @@ async def test_a_program_makes_asks_and_corrects_censors(database_url: str, tmp_
         wrong = await memory.false_positive(trigger)
         off = await memory.update_censor(made.id, active=False)
         silent = await memory.check("drop table again")
+        assert off.change is not None
+        back = await memory.undo_censor(off.change)
         counted = {each.room for each in await versions(app.store)}
 
     assert isinstance(made, festinger.Censor)
@@ -127,6 +129,7 @@ async def test_a_program_makes_asks_and_corrects_censors(database_url: str, tmp_
     assert wrong.counted
     assert off.censor.standing == "off"
     assert silent.triggered == ()
+    assert back.censor.standing == "block"
     assert "censors" in counted
 
 

@@ -21,11 +21,10 @@ from festinger.memory.censors.escalation import escalate_censor, is_warning
 from festinger.memory.censors.watch import ROOM
 from festinger.memory.episodes.capturing import keep_exchange
 from festinger.memory.episodes.episode import ClosedBy, State
-from festinger.memory.episodes.keeping import close, close_stale, cut_old_turns
+from festinger.memory.episodes.keeping import SUM_UP, close, close_stale, cut_old_turns
 from festinger.memory.episodes.lessons import tie_decision
 from festinger.memory.episodes.listing import page
 from festinger.memory.episodes.summing import (
-    SUM_UP,
     SUMMARISE,
     ask_for_summary,
     sum_up,

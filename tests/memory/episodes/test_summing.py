@@ -22,9 +22,8 @@ from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE
 from festinger.llm.scripted import Fail, Hang, scripted_model
 from festinger.memory.episodes.episode import State
-from festinger.memory.episodes.keeping import close, update_episode
+from festinger.memory.episodes.keeping import SUM_UP, close, update_episode
 from festinger.memory.episodes.summing import (
-    SUM_UP,
     SUMMARISE,
     ask_for_summary,
     sum_up,
@@ -201,6 +200,20 @@ async def test_what_a_caller_says_of_an_episode_stands_and_facts_are_learnt_all_
 
     assert (done.title, done.summary, done.summarised_by) == ("Ours", "We spoke of billing.", "caller")
     assert "The staging cluster stands in Oslo" in await texts(store)
+
+
+@pytest.mark.requirement("M-52", "M-59")
+async def test_the_memory_of_a_summary_follows_what_a_caller_says_later(store: Store):
+    mind = Mind(store)
+    episode = await talked(mind)
+    await sum_up(mind.desk, MAIN_SPACE, episode.id)
+
+    await update_episode(mind.desk, MAIN_SPACE, episode.id, summary="We chose Postgres after all.")
+    assert mind.asked[-1] == (SUM_UP, {"space": MAIN_SPACE, "episode": str(episode.id)})
+    done = await sum_up(mind.desk, MAIN_SPACE, episode.id)
+
+    assert done.memory_id is not None
+    assert (await mind.memory(done.memory_id)).content == f"{done.title}\nWe chose Postgres after all."
 
 
 @pytest.mark.requirement("M-54")

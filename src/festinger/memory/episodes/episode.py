@@ -178,7 +178,9 @@ def state_of(name: str) -> State:
         return State(name)
     except ValueError as error:
         known = ", ".join(f"`{state}`" for state in State)
-        raise BadInput(f"`{name[:40]}` is no state of an episode.", hint=f"The states are {known}.") from error
+        raise BadInput(
+            f"`{name[:40]}` is no state of an episode.", hint=f"The states are {known}."
+        ) from error
 
 
 def _shown(value: Any) -> Any:

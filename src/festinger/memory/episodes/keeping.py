@@ -37,6 +37,10 @@ LONGEST_TITLE = 200
 LONGEST_SUMMARY = 4_000
 STALE_AT_ONCE = 100
 
+SUM_UP = "sum_up_episode"
+"""The job that takes an episode's own words when the model has had its time, and keeps the memory of its summary as
+the summary is."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saying:
@@ -155,7 +159,10 @@ async def update_episode(
         raise BadInput("There is nothing to change.", hint="Give a title or a summary.")
     async with desk.store.transaction() as transaction:
         found = await lock_episode(transaction, space, episode)
-        return await _name(transaction, found, title=title, summary=summary)
+        named = await _name(transaction, found, title=title, summary=summary)
+        if named.facts_at is not None:
+            await desk.ask(transaction, SUM_UP, space=space, episode=str(episode))
+        return named
 
 
 async def close_stale(desk: Desk, space: SpaceId) -> list[Episode]:

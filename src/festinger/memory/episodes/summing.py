@@ -20,7 +20,7 @@ from festinger.llm.port import Model
 from festinger.memory.desk import Desk
 from festinger.memory.episodes.episode import BY_EXTRACT, BY_TRANSCRIPT, Episode, State, Turn, episode_of
 from festinger.memory.episodes.extract import is_its_own_summary, skipped
-from festinger.memory.episodes.keeping import find_in
+from festinger.memory.episodes.keeping import SUM_UP, find_in
 from festinger.memory.episodes.lessons import teach
 from festinger.memory.episodes.listing import turns_of
 from festinger.memory.episodes.summary import Summary, in_its_own_words, in_the_words_of
@@ -34,8 +34,6 @@ Q = queries_of("festinger.memory")
 
 SUMMARISE = "summarise_episode"
 """The job that asks a model."""
-SUM_UP = "sum_up_episode"
-"""The job that takes an episode's own words when the model has had its time."""
 
 OWN_WORDS = (BY_EXTRACT, BY_TRANSCRIPT)
 WRITER = "writer"
