@@ -80,6 +80,9 @@ class Watched:
         named = {"name": "owner", "door": "library"} | more
         return Reporter(place=place, how=how, origin=origin, **named)
 
+    def inferring(self, session: str = "s1") -> Reporter:
+        return self.reporter(session, how=How.INFERRED, origin=Origin.MODEL)
+
     def hooks(self, session: str = "s1", **who: Any) -> ObservationProtocol:
         return ObservationProtocol(self.desk, self.reporter(session, **who))
 
@@ -115,6 +118,10 @@ class Watched:
 
     async def surfacings(self) -> list[dict[str, Any]]:
         return await rows(self.store, "select * from surfacing order by first_surfaced_at, id")
+
+    async def spoken_of(self, table: str) -> set[UUID]:
+        """The memories that a table names."""
+        return {row["memory_id"] for row in await rows(self.store, f"select memory_id from {table}")}
 
     async def count(self, table: str) -> int:
         found = await rows(self.store, f"select count(*) as n from {table}")

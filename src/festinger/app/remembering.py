@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from festinger.app.conversing import register_conversing
+from festinger.app.forgetting import ban_of
 from festinger.embedding.embedder import Embedder
 from festinger.events.event import Event
 from festinger.ids import MemoryId, SpaceId
@@ -94,7 +95,12 @@ def build_memory(app: "App") -> MemoryRoom:
 
     def terms(space: SpaceId) -> Terms:
         chosen = app.settings.for_space(space)
-        return Terms(memory=chosen.memory, accept=chosen.judge.accept, episodes=chosen.episodes)
+        return Terms(
+            memory=chosen.memory,
+            accept=chosen.judge.accept,
+            initial_confidence=chosen.outcomes.initial_confidence,
+            episodes=chosen.episodes,
+        )
 
     async def writer(space: SpaceId) -> Model | None:
         return await app.model(Purpose.WRITE, Caller(space=space))
@@ -142,6 +148,7 @@ def build_memory(app: "App") -> MemoryRoom:
         ask=ask,
         without_blocks=without_ours,
         writer=writer,
+        is_forgotten=ban_of(app),
     )
     return MemoryRoom(desk=desk, judges=judges, watch=Watch(desk=desk))
 

@@ -7,6 +7,7 @@ from festinger.bench.dedup import DEDUP
 from festinger.bench.extraction import EXTRACT
 from festinger.bench.foundation import FOUNDATION
 from festinger.bench.loops import LOOPS
+from festinger.bench.outcomes import OUTCOMES
 from festinger.bench.proxy import PROXY
 from festinger.bench.result import Metric
 from festinger.bench.suite import Suite
@@ -22,6 +23,7 @@ SUITES = {
         CONTRADICT,
         EXTRACT,
         LOOPS,
+        OUTCOMES,
         FOUNDATION,
         WORLD,
         PROXY,

@@ -14,6 +14,7 @@ from festinger.embedding.embedder import Embedder
 from festinger.events.outbox import Outbox
 from festinger.ids import MemoryId, NewId, Origin, SpaceId
 from festinger.llm.port import Model
+from festinger.memory.confidence import START
 from festinger.memory.decision import Limits, OnContradiction
 from festinger.memory.given import Said
 from festinger.memory.memory import Place
@@ -79,6 +80,7 @@ class Terms:
 
     memory: MemorySettings = DEFAULTS
     accept: float = 0.8
+    initial_confidence: float = START
     episodes: EpisodesSettings = EPISODES
 
     @property

@@ -53,6 +53,7 @@ async def put(
         valid_to=boundary(superseded_by, said.at) if superseded_by else None,
         counted=counted,
         uncounted=None if counted else status.value,
+        confidence=desk.terms(place.space).initial_confidence,
         **_statement_columns(prepared),
         **_source_columns(prepared),
         **_vector_columns(prepared.vectors),

@@ -17,7 +17,7 @@ from festinger.judge.statement import Statement
 from festinger.outcomes.credit import shares_by_words
 from festinger.outcomes.cues import begins_correcting, corrects, sets_aside
 from festinger.outcomes.outcome import Outcome
-from festinger.outcomes.own_words import Spoken, Word, coverage, own_words, spoken, words_of
+from festinger.outcomes.own_words import Listed, Spoken, Word, coverage, listed, own_words, spoken, words_of
 
 AGAINST = (Relation.CONTRADICTS, Relation.UPDATE)
 SURE = 0.8
@@ -117,6 +117,7 @@ class _Reading:
 
     note: TurnNote
     words: tuple[Word, ...]
+    every: Listed
     own: tuple[Word, ...]
     said: Mapping[str, Word]
     """Own words that stand in the reply."""
@@ -145,18 +146,19 @@ def sentences(text: str) -> Iterable[str]:
 def _reading(note: TurnNote, heard: _Heard) -> _Reading:
     words = words_of(note.text)
     own = own_words(note.text, heard.request)
-    said = _said(own, words, (each for _, each in heard.sentences))
-    return _Reading(note=note, words=words, own=own, said=said, covered=coverage(own, said))
+    every = listed(words)
+    said = _said(listed(own), every, (each for _, each in heard.sentences))
+    return _Reading(note=note, words=words, every=every, own=own, said=said, covered=coverage(own, said))
 
 
-def _said(own: Sequence[Word], words: Sequence[Word], where: Iterable[Spoken]) -> dict[str, Word]:
+def _said(own: Listed, every: Listed, where: Iterable[Spoken]) -> dict[str, Word]:
     """Own words that were said. A common one counts only beside a word that stands out and that the note holds too."""
     found: dict[str, Word] = {}
     for sentence in where:
-        here = [word for word in own if word in sentence]
+        here = own.within(sentence)
         if not here:
             continue
-        stands_out = any(word in sentence for word in words if not word.is_common)
+        stands_out = not all(word.is_common for word in every.within(sentence))
         found |= {word.key: word for word in here if stands_out or not word.is_common}
     return found
 
@@ -176,12 +178,22 @@ def _corrected(reading: _Reading, heard: _Heard, is_best: bool) -> Inferred | No
     if not corrects(heard.turn.next_message):
         return None
     judged = _against(reading, heard.next_sentences)
-    beside = any(
-        corrects(text) and _share(reading.words, sentence) >= HALF for text, sentence in heard.next_sentences
-    )
-    if judged is None and not beside and not (is_best and _says_otherwise(reading, heard.turn.next_message)):
+    if (
+        judged is None
+        and not _is_beside(reading, heard)
+        and not (is_best and _says_otherwise(reading, heard.turn.next_message))
+    ):
         return None
     return _inferred(reading, Outcome.CONTRADICTED, BY_PERSON, rule="corrected by a person")
+
+
+def _is_beside(reading: _Reading, heard: _Heard) -> bool:
+    """Whether a correction stands in, or next to, a sentence with half of the note's words."""
+    cues = [corrects(text) for text, _ in heard.next_sentences]
+    return any(
+        any(cues[max(0, at - 1) : at + 2]) and _share(reading.words, sentence) >= HALF
+        for at, (_, sentence) in enumerate(heard.next_sentences)
+    )
 
 
 def _says_otherwise(reading: _Reading, message: str) -> bool:
@@ -245,12 +257,18 @@ def _against(reading: _Reading, where: Sequence[tuple[str, Spoken]]) -> Judgemen
     """What the judge's rules say against the note, if they are sure of any sentence."""
     note = Statement(text=reading.note.text, subject=reading.note.subject or None, order=1)
     for text, sentence in where:
-        if text.endswith("?") or sum(word in sentence for word in reading.words) < SHARED:
+        if text.endswith("?") or not _is_about(reading, sentence):
             continue
         said = rules.judge(note, Statement(text=text, order=2))
         if said.relation in AGAINST and said.confidence >= SURE:
             return said
     return None
+
+
+def _is_about(reading: _Reading, sentence: Spoken) -> bool:
+    """Whether a sentence may speak of the same thing: it shares words, and one that stands out among them."""
+    shared = reading.every.within(sentence)
+    return len(shared) >= SHARED and not all(word.is_common for word in shared)
 
 
 def _share(words: Sequence[Word], sentence: Spoken) -> float:

@@ -52,6 +52,30 @@ class Spoken:
         return word.key in (self.exact if word.is_exact else self.stems)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Words of a note, ready to be looked up in many sentences."""
+
+    words: tuple[Word, ...]
+    exact: frozenset[str]
+    stems: frozenset[str]
+
+    def within(self, text: Spoken) -> tuple[Word, ...]:
+        """Those that a text holds. Most texts hold none, which two sets tell at once."""
+        if self.exact.isdisjoint(text.exact) and self.stems.isdisjoint(text.stems):
+            return ()
+        return tuple(word for word in self.words if word in text)
+
+
+def listed(words: Iterable[Word]) -> Listed:
+    every = tuple(words)
+    return Listed(
+        words=every,
+        exact=frozenset(word.key for word in every if word.is_exact),
+        stems=frozenset(word.key for word in every if not word.is_exact),
+    )
+
+
 def spoken(text: str) -> Spoken:
     found = {part for word in _WORD.findall(text) for part in _forms(word)}
     return Spoken(exact=frozenset(found), stems=frozenset(map(stem, found)))
@@ -106,6 +130,6 @@ def own_words(note: str, request: Spoken) -> tuple[Word, ...]:
 
 def coverage(own: Iterable[Word], said: Mapping[str, Word]) -> float:
     """How much of what the own words tell was said."""
-    listed = list(own)
-    whole = sum(word.worth for word in listed)
-    return sum(word.worth for word in listed if word.key in said) / whole if whole else 0.0
+    every = list(own)
+    whole = sum(word.worth for word in every)
+    return sum(word.worth for word in every if word.key in said) / whole if whole else 0.0

@@ -184,7 +184,7 @@ async def surfaced_lately(desk: Desk, place: Place, turns: int) -> frozenset[Mem
 
 async def expire(desk: Desk, space: SpaceId, *, ttl: timedelta | None = None) -> list[Surfacing]:
     """End what nobody told of in time, at most a thousand at once, and let its reads go."""
-    after = ttl or timedelta(seconds=desk.terms(space).proposal_ttl_s)
+    after = timedelta(seconds=desk.terms(space).proposal_ttl_s) if ttl is None else ttl
     async with desk.store.transaction() as transaction:
         now = desk.clock()
         rows = await transaction.all(

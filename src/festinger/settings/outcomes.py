@@ -69,7 +69,7 @@ class OutcomesSettings(Section):
     )
     access_log: int = key(100, "Times of access that a memory keeps.", per_space=True, ge=1, le=1000)
     surfacing_threshold: float = key(
-        0.5, "Strength from which a memory may come up by itself.", per_space=True
+        0.5, "Strength from which a memory may come up by itself.", per_space=True, ge=-1000, le=1000
     )
     weight_acted: float = key(1.0, "What acting on a memory adds to its weight.", per_space=True, ge=0, le=10)
     weight_contradicted: float = key(

@@ -45,6 +45,8 @@ COMMENT ON TABLE public.blend IS 'how far outcomes have moved the weights by whi
 
 COMMENT ON COLUMN public.blend.shifts IS 'of meaning, company, chance, feeling and freshness';
 
+COMMENT ON COLUMN public.blend.version IS 'rises with each change';
+
 CREATE TABLE public.blend_history (
     space_id text NOT NULL,
     id uuid NOT NULL,
@@ -58,6 +60,8 @@ CREATE TABLE public.blend_history (
 );
 
 COMMENT ON TABLE public.blend_history IS 'each time that outcomes moved a blend';
+
+COMMENT ON COLUMN public.blend_history.outcomes IS 'outcomes that moved it';
 
 CREATE TABLE public.cache_version (
     space_id text NOT NULL,
@@ -293,6 +297,8 @@ CREATE TABLE public.cue_outcome (
 COMMENT ON TABLE public.cue_outcome IS 'what became of a memory that was brought to mind for a question';
 
 COMMENT ON COLUMN public.cue_outcome.reward IS 'from -1 for what misled to 1 for what was acted on';
+
+COMMENT ON COLUMN public.cue_outcome.weight IS 'what the outcome weighs';
 
 CREATE TABLE public.cue_quarantine (
     space_id text NOT NULL,
@@ -1142,7 +1148,11 @@ CREATE TABLE public.recall (
 
 COMMENT ON TABLE public.recall IS 'what was asked of the memory, without secrets, and how it went';
 
+COMMENT ON COLUMN public.recall.seed IS 'what chance began with';
+
 COMMENT ON COLUMN public.recall.below IS 'what was found and not good enough';
+
+COMMENT ON COLUMN public.recall.took_ms IS 'milliseconds until the answer';
 
 CREATE TABLE public.recall_hit (
     space_id text NOT NULL,
@@ -1160,6 +1170,12 @@ CREATE TABLE public.recall_hit (
 );
 
 COMMENT ON TABLE public.recall_hit IS 'what a recall gave, and the next ten that it did not';
+
+COMMENT ON COLUMN public.recall_hit."position" IS 'place in the order, from 1';
+
+COMMENT ON COLUMN public.recall_hit.score IS 'what the order goes by';
+
+COMMENT ON COLUMN public.recall_hit.evidence IS 'from 0 to 1, how sure it is that it is relevant at all';
 
 CREATE TABLE public.refusal (
     space_id text NOT NULL,
@@ -1489,6 +1505,8 @@ CREATE TABLE public.turn_index (
 
 COMMENT ON TABLE public.turn_index IS 'what was said, cut into parts that a model can read; the first part carries all words';
 
+COMMENT ON COLUMN public.turn_index.part IS 'place of the part within its turn, from 0';
+
 COMMENT ON COLUMN public.turn_index.seq IS 'place of the turn within its episode';
 
 COMMENT ON COLUMN public.turn_index.trust IS 'from 0 to 1, of whoever said it';
@@ -1642,6 +1660,8 @@ CREATE TABLE public.words_counted (
 
 COMMENT ON TABLE public.words_counted IS 'what of a text is in the counts now, so that it can be taken out again';
 
+COMMENT ON COLUMN public.words_counted.len IS 'words of the text';
+
 CREATE TABLE public.words_term (
     space_id text NOT NULL,
     source text NOT NULL,
@@ -1652,6 +1672,8 @@ CREATE TABLE public.words_term (
 
 COMMENT ON TABLE public.words_term IS 'in how many texts each word stands';
 
+COMMENT ON COLUMN public.words_term.df IS 'texts that hold the word';
+
 CREATE TABLE public.words_total (
     space_id text NOT NULL,
     source text NOT NULL,
@@ -1661,6 +1683,10 @@ CREATE TABLE public.words_total (
 );
 
 COMMENT ON TABLE public.words_total IS 'how many texts there are to search, and how long they are together';
+
+COMMENT ON COLUMN public.words_total.docs IS 'texts that are counted';
+
+COMMENT ON COLUMN public.words_total.total_len IS 'words of all of them';
 
 CREATE TABLE public.words_waiting (
     space_id text NOT NULL,
@@ -2037,6 +2063,8 @@ CREATE INDEX memory_fold ON public.memory USING btree (space_id, fold) WHERE (st
 
 CREATE INDEX memory_gist ON public.memory USING btree (space_id, gist) WHERE (status = ANY (ARRAY['active'::text, 'held'::text, 'quarantined'::text]));
 
+CREATE INDEX memory_happened ON public.memory USING btree (space_id, COALESCE(event_time, created_at));
+
 CREATE INDEX memory_link_to ON public.memory_link USING btree (space_id, to_id, relation);
 
 CREATE UNIQUE INDEX memory_once ON public.memory USING btree (space_id, agent_id, kind, fold, event_day) NULLS NOT DISTINCT WHERE (status = ANY (ARRAY['active'::text, 'held'::text, 'quarantined'::text]));
@@ -2072,6 +2100,8 @@ CREATE INDEX outcome_batch_at ON public.outcome_batch USING btree (space_id, at)
 CREATE INDEX outcome_memory ON public.outcome USING btree (space_id, memory_id, at, id);
 
 CREATE INDEX outcome_session ON public.outcome USING btree (space_id, session_id);
+
+CREATE INDEX outcome_turn ON public.outcome USING btree (space_id, turn_id) WHERE (turn_id IS NOT NULL);
 
 CREATE INDEX proxy_session_age ON public.proxy_session USING btree (at);
 
