@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -25,7 +26,7 @@ from festinger.store.pool import Store
 
 PHRASE = "Zelda's spare key hangs behind the quokka painting"
 WORDS = ("quokka", "spare key hangs")
-BY = {"reason": "she asked", "by": "person:owner"}
+BY: dict[str, Any] = {"reason": "she asked", "by": "person:owner"}
 
 PLANTED = {
     "exchange": "insert into exchange (space_id, id, session_id, agent_id, request_id, at, tool_calls, thinking, ended,"
@@ -246,7 +247,8 @@ async def test_what_was_replaced_does_not_come_back_by_itself(store: Store, tmp_
     old = await mind.learn("Ana lives in Paris")
     mind.judges.told = says("update")
     new = await mind.learn("Ana lives in Rome now")
-    assert new.action is Action.SUPERSEDED and new.change is not None
+    assert new.action is Action.SUPERSEDED
+    assert new.change is not None
 
     plan = await forget(eraser, MAIN_SPACE, Selector(ids=(known(new),)), **BY)
 

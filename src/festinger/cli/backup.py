@@ -7,10 +7,11 @@ import typer
 
 from festinger.app.home import home_of
 from festinger.app.housekeeping import tell_of_backup
-from festinger.app.wiring import every_migration, forget_again, open_database
+from festinger.app.wiring import every_migration, open_database
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.ids import MAIN_SPACE
+from festinger.memory.forgetting import forget_again
 from festinger.store.backup import backup as make_backup
 from festinger.store.backup import counted
 from festinger.store.forgotten import open_ledger

@@ -126,6 +126,15 @@ class MemorySettings(Section):
     untrusted_confidence_cap: float = key(
         0.6, "Highest confidence that little trusted causes reach.", per_space=True, ge=0, le=1
     )
+    refusals_keep_days: int = key(
+        30, "Days for which refused statements are kept.", per_space=True, ge=1, le=3_650
+    )
+    max_active: int = key(
+        0,
+        "Active memories of a space; over it the lightest are archived. 0 for no limit.",
+        per_space=True,
+        ge=0,
+    )
     echo_turns: int = key(
         50,
         "Turns within which a repeat of what was brought to mind is an echo.",
@@ -166,7 +175,11 @@ class JudgeSettings(Section):
 class EpisodesSettings(Section):
     idle_minutes: int = key(30, "Silence after which an episode is closed.", per_space=True, ge=1, le=10_080)
     max_turns: int = key(
-        200, "Turns after which an episode is closed and goes on as the next.", per_space=True, ge=2, le=10_000
+        200,
+        "Turns after which an episode is closed and goes on as the next.",
+        per_space=True,
+        ge=2,
+        le=10_000,
     )
     max_hours: int = key(
         24, "Hours after which an episode is closed and goes on as the next.", per_space=True, ge=1, le=8760

@@ -1,0 +1,123 @@
+"""How are forgetting, repair and cleanliness joined to the rest of the house?
+
+Gives the rooms the ledger that lies in the home, makes known the jobs that finish what was forgotten (the world's
+part, texts that are made again, room given back), those that keep a space within its size and its vectors of one
+model, and what other rooms take back with a repair.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from festinger.ids import SpaceId
+from festinger.jobs.run import Run
+from festinger.jobs.work import Queue
+from festinger.llm.call import Caller
+from festinger.llm.port import Model, Purpose
+from festinger.memory.ban import is_forgotten_by
+from festinger.memory.desk import IsForgotten
+from festinger.memory.forgetting import FORGET_SAID, REMAKE, VACUUM, Eraser, Plan, forget
+from festinger.memory.growth import shrink
+from festinger.memory.reembedding import REEMBED, progress, reembed
+from festinger.memory.refusals import prune_refusals
+from festinger.memory.remaking import remake
+from festinger.memory.repairing import Mode, Repaired, TakeBack, repair
+from festinger.memory.selector import Selector
+from festinger.store.forgotten import Ledger, open_ledger
+from festinger.store.home import Layout
+from festinger.store.sweeping import vacuum
+from festinger.world.forgetting import forget_message
+
+if TYPE_CHECKING:
+    from festinger.app.wiring import App
+
+TIDY = "tidy_memory"
+NIGHTLY = "33 3 * * *"
+EMBEDDING_LIMIT = timedelta(hours=6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgetting:
+    """Forgetting and repair, as the doors ask for them."""
+
+    eraser: Eraser
+    others: tuple[TakeBack, ...] = ()
+
+    async def forget(
+        self, space: SpaceId, selector: Selector, *, reason: str, by: str, dry_run: bool = False
+    ) -> Plan:
+        return await forget(self.eraser, space, selector, reason=reason, by=by, dry_run=dry_run)
+
+    async def repair(
+        self,
+        space: SpaceId,
+        selector: Selector,
+        *,
+        by: str,
+        mode: Mode = Mode.QUARANTINE,
+        dry_run: bool = False,
+    ) -> Repaired:
+        return await repair(
+            self.eraser, space, selector, by=by, mode=mode, dry_run=dry_run, others=self.others
+        )
+
+
+def ledger_of(app: "App") -> Ledger:
+    return open_ledger(Layout(home=app.home).forgotten)
+
+
+def ban_of(app: "App") -> IsForgotten:
+    """The port by which learning asks what was forgotten."""
+    return is_forgotten_by(ledger_of(app))
+
+
+def forgetting_of(app: "App") -> Forgetting:
+    """With what every room above takes back of the same source."""
+    outcomes = getattr(app, "outcomes", None)
+    others = (outcomes.take_back,) if outcomes is not None else ()
+    return Forgetting(eraser=Eraser(desk=app.memory.desk, ledger=ledger_of(app)), others=others)
+
+
+def register_forgetting(app: "App") -> None:
+    """Make known what finishes a forgetting, and what keeps the memory clean."""
+    desk = app.memory.desk
+
+    async def forget_said(_run: Run, *, space: str, message: str) -> None:
+        await forget_message(app.world.desk, SpaceId(space), message, by="job:forget")
+
+    async def make_again(_run: Run, *, space: str, memory: str) -> bool:
+        return await remake(desk, SpaceId(space), UUID(memory), model_for=writer)
+
+    async def writer(space: SpaceId) -> Model | None:
+        return await app.model(Purpose.WRITE, Caller(space=space))
+
+    async def give_room_back(_run: Run, **_ids: Any) -> None:
+        await vacuum(app.store)
+
+    async def embed_again(run: Run, *, space: str) -> int:
+        async def report(done: int, total: int) -> None:
+            await run.report(done, total, note="memories re-embedded")
+
+        return await reembed(desk, SpaceId(space), report=report)
+
+    async def tidy(_run: Run) -> None:
+        for space in app.directory.ids():
+            await prune_refusals(desk, space)
+            await shrink(desk, space)
+
+    app.jobs.register(FORGET_SAID, forget_said)
+    app.jobs.register(REMAKE, make_again, queue=Queue.JUDGE)
+    app.jobs.register(VACUUM, give_room_back, queue=Queue.INDEX, limit=timedelta(hours=6))
+    app.jobs.register(REEMBED, embed_again, queue=Queue.SLEEP, limit=EMBEDDING_LIMIT)
+    app.jobs.register(TIDY, tidy, queue=Queue.SLEEP, schedule=NIGHTLY)
+
+
+async def ask_to_reembed(app: "App", space: SpaceId) -> int:
+    """Have the vectors of another model made again, in a job; how many memories wait for that."""
+    left = (await progress(app.memory.desk, space)).left
+    if left:
+        name = f"{REEMBED}:{space}"
+        async with app.store.transaction() as transaction:
+            await app.jobs.defer(transaction, REEMBED, lock=name, queueing_lock=name, space=space)
+    return left
