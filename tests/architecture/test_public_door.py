@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 PUBLIC = (
+    "Censor",
+    "Episode",
     "Event",
     "FestingerError",
     "Kind",

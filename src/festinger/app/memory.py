@@ -6,39 +6,30 @@ it may raise, is told there.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from uuid import UUID
 
 from pydantic import SecretStr
 
+from festinger.app.conversations import OWNER, Conversations
+from festinger.app.conversations import origin_of as origin_of
 from festinger.app.feed import follow_events
 from festinger.app.forgetting import forgetting_of
+from festinger.app.opening import Opening
+from festinger.app.remembering import MemoryRoom
 from festinger.app.status import status
-from festinger.app.talk import Talk
 from festinger.app.wiring import App, Start, open_app
 from festinger.errors import BadInput
 from festinger.events.event import Event
 from festinger.events.feed import Gap
 from festinger.ids import AgentId, EventId, MemoryId, Origin, SessionId, SpaceId, read_id
 from festinger.memory.batch import Progress, learn_many
-from festinger.memory.censors.censor import Censor
-from festinger.memory.censors.changing import Changed
-from festinger.memory.censors.changing import undo as undo_censor
-from festinger.memory.censors.changing import update as update_censor
-from festinger.memory.censors.checking import Checked, check
-from festinger.memory.censors.making import Rule
-from festinger.memory.censors.making import add as add_censor
-from festinger.memory.censors.misfires import Misfire, false_positive
 from festinger.memory.desk import Desk
-from festinger.memory.episodes.episode import Episode, state_of
-from festinger.memory.episodes.keeping import update_episode
-from festinger.memory.episodes.listing import page as list_episodes
 from festinger.memory.forgetting import Plan
 from festinger.memory.given import Given
 from festinger.memory.history import History, current, get, history
@@ -76,12 +67,9 @@ Chosen = Settings | Mapping[str, Any] | str | PathLike[str] | None
 Named = str | UUID
 """A memory by its id, or by the beginning of one."""
 
-OWNER = "owner"
-"""Who does something through the library: whoever runs the program."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Conversations):
     """One memory, as one agent in one space sees it. Made by `festinger.open`."""
 
     space: SpaceId
@@ -100,6 +88,10 @@ class Memory:
     @property
     def _place(self) -> Place:
         return Place(space=self.space, agent=self.agent, session=self.session or NO_SESSION)
+
+    @property
+    def _room(self) -> MemoryRoom:
+        return self._app.memory
 
     @property
     def _desk(self) -> Desk:
@@ -358,104 +350,6 @@ class Memory:
         verdict = Verdict(decision=decision, judge=Judge.PERSON, by=by, reasoning=note, texts=tuple(texts))
         return await decide(self._app.world.desk, self.space, read_id(str(conflict)), verdict)
 
-    def episode(
-        self, session: str | None = None, *, title: str | None = None, evaluation: bool = False
-    ) -> Talk:
-        """A conversation of a session: `say` what is said in it; at the end it is closed and summed up.
-
-        A trial (`evaluation`) is summed up and teaches nothing. Raises `BadInput` without a session, `StoreDown`.
-        """
-        named = SessionId(session) if session else self._place.session
-        place = replace(self._place, session=named)
-        return Talk(self._app.memory, place, title=title, evaluation=evaluation)
-
-    async def episodes(
-        self,
-        *,
-        agent: str | None = None,
-        state: str | None = None,
-        before: int | None = None,
-        limit: int = 50,
-    ) -> list[Episode]:
-        """Episodes of the space, the newest first; `before` is the `seq` of the last one that was seen.
-
-        Raises `BadInput` for an unknown state.
-        """
-        wanted = state_of(state) if state else None
-        return await list_episodes(
-            self._desk, self.space, agent=agent, state=wanted, before=before, limit=limit
-        )
-
-    async def update_episode(
-        self, episode: str | UUID, *, title: str | None = None, summary: str | None = None
-    ) -> Episode:
-        """Give an episode a title or a summary of your own, which then stands. Raises `NotFound`, `BadInput`."""
-        return await update_episode(
-            self._desk, self.space, read_id(str(episode)), title=title, summary=summary
-        )
-
-    async def censor(
-        self,
-        rule: str = "",
-        *,
-        meaning: str | None = None,
-        reason: str = "",
-        domain: str | None = None,
-        on: str | Sequence[str] = ("output", "tool"),
-        action: str = "warn",
-        literal: bool = False,
-        threshold: int | None = None,
-        origin: str | Origin = Origin.PERSON,
-    ) -> Censor:
-        """Make a rule about what must not be said, and see which of the last turns it would have struck.
-
-        A rule is a pattern; plain prose is taken for its meaning unless `literal`. Raises `BadInput`, `Refused`.
-        """
-        wanted = Rule(
-            rule=rule,
-            meaning=meaning,
-            reason=reason,
-            domain=domain,
-            on=(on,) if isinstance(on, str) else tuple(on),
-            action=action,
-            literal=literal,
-            threshold=threshold,
-            origin=origin_of(origin),
-        )
-        return await add_censor(self._app.memory.watch, self._place, wanted, by=OWNER)
-
-    async def check(
-        self, text: str, *, on: str = "output", domain: str | None = None, origin: str | Origin = Origin.MODEL
-    ) -> Checked:
-        """What the censors say of a text; each that strikes is written down. Raises `BadInput`."""
-        watch = self._app.memory.watch
-        return await check(watch, self._place, text, on=on, domain=domain, origin=origin_of(origin))
-
-    async def update_censor(
-        self, censor: str | UUID, *, by: str = OWNER, reason: str = "", **values: Any
-    ) -> Changed:
-        """Change a censor: `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold`, `active`.
-
-        Raises `NotFound`, `BadInput`.
-        """
-        changed = await update_censor(
-            self._desk, self.space, read_id(str(censor)), by=by, reason=reason, **values
-        )
-        self._app.memory.watch.forget(self.space)
-        return changed
-
-    async def undo_censor(self, change: str | UUID, *, by: str = OWNER) -> Changed:
-        """Take a change of a censor back. Raises `NotFound`, `UndoBlocked`."""
-        done = await undo_censor(self._desk, self.space, read_id(str(change)), by=by)
-        self._app.memory.watch.forget(self.space)
-        return done
-
-    async def false_positive(self, trigger: str | UUID, *, by: str = OWNER) -> Misfire:
-        """Say that a censor struck and should not have; twice is once. Raises `NotFound`."""
-        done = await false_positive(self._desk, self.space, read_id(str(trigger)), by=by)
-        self._app.memory.watch.forget(self.space)
-        return done
-
     async def subscribe(self, *names: str, after: str | EventId | None = None) -> AsyncIterator[Event]:
         """What happens from now, or what came after an event; events of these names, or all.
 
@@ -491,37 +385,6 @@ def mode_of(given: str) -> Mode:
     except ValueError as error:
         known = ", ".join(f"`{mode}`" for mode in Mode)
         raise BadInput(f"`{given[:40]}` is no way to repair.", hint=f"The ways are {known}.") from error
-
-
-def origin_of(given: str | Origin) -> Origin:
-    try:
-        return Origin(given)
-    except ValueError as error:
-        known = ", ".join(f"`{origin}`" for origin in Origin)
-        raise BadInput(f"`{given[:40]}` is no origin.", hint=f"The origins are {known}.") from error
-
-
-class Opening(AbstractAsyncContextManager[Memory]):
-    """What `open` gives: a memory once it is entered. Using it before is refused with what to do."""
-
-    def __init__(self, inner: AbstractAsyncContextManager[Memory]) -> None:
-        self._inner = inner
-
-    async def __aenter__(self) -> Memory:
-        return await self._inner.__aenter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._inner.__aexit__(kind, error, trace)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise BadInput(
-            f"`{name}` was asked of a memory that is not open.",
-            hint="Write `async with festinger.open() as memory:` and use `memory` inside.",
-        )
 
 
 def open(  # noqa: A001 - the public name is `festinger.open`

@@ -83,8 +83,8 @@ class MemoryRoom:
         await unsettle(self.desk, transaction, space, conflict=conflict, by=by)
 
 
-def build_memory(app: "App") -> MemoryRoom:
-    """The room, with everything that it takes from the house."""
+def seat_judges(app: "App") -> Judges:
+    """The judges of this house: rules, and the model that a space chose."""
 
     async def model_for(space: SpaceId) -> Model | None:
         return await app.model(Purpose.JUDGE, Caller(space=space))
@@ -92,6 +92,23 @@ def build_memory(app: "App") -> MemoryRoom:
     def judge_terms(space: SpaceId) -> JudgeTerms:
         chosen = app.settings.for_space(space).judge
         return JudgeTerms(accept=chosen.accept, calls_per_hour=chosen.calls_per_hour)
+
+    return Judges(
+        JudgeDesk(
+            store=app.store,
+            outbox=app.outbox,
+            clock=app.tools.clock,
+            new_id=app.tools.new_id,
+            max_tries=lambda space: app.settings.for_space(space).judge.max_tries,
+        ),
+        stopwatch=app.tools.stopwatch,
+        terms=judge_terms,
+        model_for=model_for,
+    )
+
+
+def build_memory(app: "App") -> MemoryRoom:
+    """The room, with everything that it takes from the house."""
 
     def terms(space: SpaceId) -> Terms:
         chosen = app.settings.for_space(space)
@@ -121,18 +138,7 @@ def build_memory(app: "App") -> MemoryRoom:
     async def outcomes_of(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
         return await app.outcomes.outcomes_of(space, memory)
 
-    judges = Judges(
-        JudgeDesk(
-            store=app.store,
-            outbox=app.outbox,
-            clock=app.tools.clock,
-            new_id=app.tools.new_id,
-            max_tries=lambda space: app.settings.for_space(space).judge.max_tries,
-        ),
-        stopwatch=app.tools.stopwatch,
-        terms=judge_terms,
-        model_for=model_for,
-    )
+    judges = seat_judges(app)
     desk = Desk(
         store=app.store,
         outbox=app.outbox,

@@ -1,0 +1,149 @@
+"""What a program does with conversations and censors: the part of the library's handle that is about what is said.
+
+Every method is a thin call into the room `memory`; what it does, and what it may raise, is told there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from festinger.app.remembering import MemoryRoom
+from festinger.app.talk import Talk
+from festinger.errors import BadInput
+from festinger.ids import Origin, SessionId, read_id
+from festinger.memory.censors.censor import Censor
+from festinger.memory.censors.changing import Changed
+from festinger.memory.censors.changing import undo as undo_censor
+from festinger.memory.censors.changing import update as update_censor
+from festinger.memory.censors.checking import Checked, check
+from festinger.memory.censors.making import Rule
+from festinger.memory.censors.making import add as add_censor
+from festinger.memory.censors.misfires import Misfire, false_positive
+from festinger.memory.episodes.episode import Episode, state_of
+from festinger.memory.episodes.keeping import update_episode
+from festinger.memory.episodes.listing import page as list_episodes
+from festinger.memory.memory import Place
+
+OWNER = "owner"
+"""Who does something through the library: whoever runs the program."""
+
+
+def origin_of(given: str | Origin) -> Origin:
+    try:
+        return Origin(given)
+    except ValueError as error:
+        known = ", ".join(f"`{origin}`" for origin in Origin)
+        raise BadInput(f"`{given[:40]}` is no origin.", hint=f"The origins are {known}.") from error
+
+
+class Conversations:
+    """What a handle gives for what is said. The handle says where it is bound to."""
+
+    __slots__ = ()
+
+    @property
+    def _place(self) -> Place:
+        raise NotImplementedError
+
+    @property
+    def _room(self) -> MemoryRoom:
+        raise NotImplementedError
+
+    def episode(
+        self, session: str | None = None, *, title: str | None = None, evaluation: bool = False
+    ) -> Talk:
+        """A conversation of a session: `say` what is said in it; at the end it is closed and summed up.
+
+        A trial (`evaluation`) is summed up and teaches nothing. Raises `BadInput` without a session, `StoreDown`.
+        """
+        named = SessionId(session) if session else self._place.session
+        place = replace(self._place, session=named)
+        return Talk(self._room, place, title=title, evaluation=evaluation)
+
+    async def episodes(
+        self,
+        *,
+        agent: str | None = None,
+        state: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[Episode]:
+        """Episodes of the space, the newest first; `before` is the `seq` of the last one that was seen.
+
+        Raises `BadInput` for an unknown state.
+        """
+        wanted = state_of(state) if state else None
+        return await list_episodes(
+            self._room.desk, self._place.space, agent=agent, state=wanted, before=before, limit=limit
+        )
+
+    async def update_episode(
+        self, episode: str | UUID, *, title: str | None = None, summary: str | None = None
+    ) -> Episode:
+        """Give an episode a title or a summary of your own, which then stands. Raises `NotFound`, `BadInput`."""
+        return await update_episode(
+            self._room.desk, self._place.space, read_id(str(episode)), title=title, summary=summary
+        )
+
+    async def censor(
+        self,
+        rule: str = "",
+        *,
+        meaning: str | None = None,
+        reason: str = "",
+        domain: str | None = None,
+        on: str | Sequence[str] = ("output", "tool"),
+        action: str = "warn",
+        literal: bool = False,
+        threshold: int | None = None,
+        origin: str | Origin = Origin.PERSON,
+    ) -> Censor:
+        """Make a rule about what must not be said, and see which of the last turns it would have struck.
+
+        A rule is a pattern; plain prose is taken for its meaning unless `literal`. Raises `BadInput`, `Refused`.
+        """
+        wanted = Rule(
+            rule=rule,
+            meaning=meaning,
+            reason=reason,
+            domain=domain,
+            on=(on,) if isinstance(on, str) else tuple(on),
+            action=action,
+            literal=literal,
+            threshold=threshold,
+            origin=origin_of(origin),
+        )
+        return await add_censor(self._room.watch, self._place, wanted, by=OWNER)
+
+    async def check(
+        self, text: str, *, on: str = "output", domain: str | None = None, origin: str | Origin = Origin.MODEL
+    ) -> Checked:
+        """What the censors say of a text; each that strikes is written down. Raises `BadInput`."""
+        watch = self._room.watch
+        return await check(watch, self._place, text, on=on, domain=domain, origin=origin_of(origin))
+
+    async def update_censor(
+        self, censor: str | UUID, *, by: str = OWNER, reason: str = "", **values: Any
+    ) -> Changed:
+        """Change a censor: `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold`, `active`.
+
+        Raises `NotFound`, `BadInput`.
+        """
+        changed = await update_censor(
+            self._room.desk, self._place.space, read_id(str(censor)), by=by, reason=reason, **values
+        )
+        self._room.watch.forget(self._place.space)
+        return changed
+
+    async def undo_censor(self, change: str | UUID, *, by: str = OWNER) -> Changed:
+        """Take a change of a censor back. Raises `NotFound`, `UndoBlocked`."""
+        done = await undo_censor(self._room.desk, self._place.space, read_id(str(change)), by=by)
+        self._room.watch.forget(self._place.space)
+        return done
+
+    async def false_positive(self, trigger: str | UUID, *, by: str = OWNER) -> Misfire:
+        """Say that a censor struck and should not have; twice is once. Raises `NotFound`."""
+        done = await false_positive(self._room.desk, self._place.space, read_id(str(trigger)), by=by)
+        self._room.watch.forget(self._place.space)
+        return done
