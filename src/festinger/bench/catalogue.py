@@ -6,6 +6,8 @@ from festinger.bench.contradiction import CONTRADICT
 from festinger.bench.dedup import DEDUP
 from festinger.bench.extraction import EXTRACT
 from festinger.bench.foundation import FOUNDATION
+from festinger.bench.hostile import HOSTILE
+from festinger.bench.learning import LEARN
 from festinger.bench.loops import LOOPS
 from festinger.bench.outcomes import OUTCOMES
 from festinger.bench.proxy import PROXY
@@ -22,10 +24,12 @@ SUITES = {
         SUPERSEDE,
         CONTRADICT,
         EXTRACT,
+        HOSTILE,
         LOOPS,
         OUTCOMES,
         FOUNDATION,
         WORLD,
+        LEARN,
         PROXY,
     )
 }
