@@ -1,0 +1,111 @@
+"""A mind that recalls, with everything handed in."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from tests.memory.remembering import Mind
+
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.reranker import Reranker
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SpaceId
+from festinger.memory.episodes.keeping import append
+from festinger.memory.memory import Place
+from festinger.retrieval.counting import recount
+from festinger.retrieval.desk import Desk, Terms
+from festinger.retrieval.recall import recall
+from festinger.retrieval.recalled import Recalled
+from festinger.retrieval.turns import index_turns
+from festinger.retrieval.wish import wished
+from festinger.settings.tree import RetrievalSettings
+from festinger.store.pool import Store, Transaction
+from festinger.store.spaces import create_space
+
+
+class Recaller(Mind):
+    """One process with its memory and what it recalls; records are written when somebody waits for them."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        near: Mapping[str, float] | None = None,
+        reranker: Reranker | None = None,
+        settings: Mapping[str, Any] | None = None,
+        embedder: Embedder | None = None,
+        without_embedder: bool = False,
+    ) -> None:
+        super().__init__(store, near=near, embedder=embedder, without_embedder=without_embedder)
+        self.retrieval = RetrievalSettings(**(settings or {}))
+        self.reranker = reranker
+        self.unwritten: list[Coroutine[Any, Any, Any]] = []
+        self.read: list[UUID] = []
+        self.searching = Desk(
+            store=store,
+            outbox=self.desk.outbox,
+            clock=self.hands.clock,
+            stopwatch=self.hands.stopwatch,
+            new_id=self.desk.new_id,
+            terms=lambda _space: Terms(retrieval=self.retrieval),
+            embedder=lambda: self.embedder,
+            memory=self.desk,
+            reranker=lambda: self.reranker,
+            later=self.unwritten.append,
+            on_read=self._note,
+        )
+
+    async def _note(self, _transaction: Transaction, _place: Place, memories: Any) -> None:
+        self.read += memories
+
+    async def recall(
+        self,
+        cue: str,
+        *,
+        session: str = "asking",
+        agent: str = DEFAULT_AGENT,
+        space: SpaceId = MAIN_SPACE,
+        **asked: Any,
+    ) -> Recalled:
+        wish = wished(cue, now=self.hands.now, **asked)
+        return await recall(self.searching, self.place(session, agent, space), wish)
+
+    async def texts(self, cue: str, **asked: Any) -> list[str]:
+        return [item.text for item in (await self.recall(cue, **asked)).items]
+
+    async def written(self) -> None:
+        """Have every record written that waits."""
+        while self.unwritten:
+            await asyncio.ensure_future(self.unwritten.pop(0))
+
+    async def say(
+        self,
+        text: str,
+        *,
+        role: str = "user",
+        session: str = "s1",
+        agent: str = DEFAULT_AGENT,
+        space: SpaceId = MAIN_SPACE,
+        at: datetime | None = None,
+        origin: Origin | None = None,
+    ) -> UUID:
+        said = await append(
+            self.desk, self.place(session, agent, space), role, text, at=at or self.hands.now, origin=origin
+        )
+        assert said.turn is not None
+        return said.turn.turn_id
+
+    async def settle(self, space: SpaceId = MAIN_SPACE) -> None:
+        """Make what was said searchable and count all words."""
+        await index_turns(self.searching, space)
+        await recount(self.searching, space)
+
+    async def open_space(self, name: str) -> SpaceId:
+        async with self.store.transaction() as transaction:
+            return (await create_space(transaction, name, at=self.hands.now)).id
+
+    def forget_unwritten(self) -> None:
+        for work in self.unwritten:
+            work.close()
+        self.unwritten.clear()
