@@ -5,10 +5,11 @@ written down beside the requests; what is still being written when the house clo
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
@@ -16,6 +17,7 @@ from festinger.events.event import Event
 from festinger.ids import Origin, SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
+from festinger.memory.memory import Place
 from festinger.retrieval.counting import HEARD, count_words, note_change, recount
 from festinger.retrieval.desk import Desk, Terms
 from festinger.retrieval.record import prune_recalls
@@ -77,6 +79,11 @@ def build_recall(app: "App") -> RecallRoom:
     def reranker() -> Reranker | None:
         return app.reranker
 
+    async def on_surfaced(
+        transaction: Transaction, place: Place, memories: Sequence[UUID], recall: UUID
+    ) -> None:
+        await app.outcomes.on_surfaced(transaction, place, memories, recall=recall, reason="recall")
+
     desk = Desk(
         store=app.store,
         outbox=app.outbox,
@@ -89,6 +96,7 @@ def build_recall(app: "App") -> RecallRoom:
         memory=app.memory.desk,
         on_read=app.outcomes.on_read,
         later=later,
+        on_surfaced=on_surfaced,
     )
     return RecallRoom(desk=desk, writing=writing)
 

@@ -11,6 +11,7 @@ from festinger.bench.learning import LEARN
 from festinger.bench.loops import LOOPS
 from festinger.bench.outcomes import OUTCOMES
 from festinger.bench.proxy import PROXY
+from festinger.bench.recall import RECALL
 from festinger.bench.result import Metric
 from festinger.bench.suite import Suite
 from festinger.bench.supersession import SUPERSEDE
@@ -20,6 +21,7 @@ from festinger.errors import BadInput, NotFound
 SUITES = {
     suite.name: suite
     for suite in (
+        RECALL,
         DEDUP,
         SUPERSEDE,
         CONTRADICT,

@@ -22,11 +22,20 @@ from festinger.store.pool import Store, Transaction
 OnRead = Callable[[Transaction, Place, Sequence[UUID]], Awaitable[object]]
 """Notes that memories were read, within the transaction that writes the recall down."""
 
+OnSurfaced = Callable[[Transaction, Place, Sequence[UUID], UUID], Awaitable[object]]
+"""Notes that a recall put memories before somebody, so that an outcome can be told of them."""
+
 Later = Callable[[Coroutine[Any, Any, Any]], None]
 """Runs something after the answer."""
 
 
 async def nobody_notes(_transaction: Transaction, _place: Place, _memories: Sequence[UUID]) -> None:
+    """For a wiring without outcomes."""
+
+
+async def nobody_waits(
+    _transaction: Transaction, _place: Place, _memories: Sequence[UUID], _recall: UUID
+) -> None:
     """For a wiring without outcomes."""
 
 
@@ -67,4 +76,5 @@ class Desk:
     reranker: Callable[[], Reranker | None] = lambda: None
     later: Later = never
     on_read: OnRead = nobody_notes
+    on_surfaced: OnSurfaced = nobody_waits
     sizes: dict[tuple[SpaceId, str], Size] = field(default_factory=dict)

@@ -57,6 +57,7 @@ async def keep(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: st
             )
             memories = [item.id for item in answer.recalled.items if item.type == "memory"]
             await desk.on_read(transaction, place, memories)
+            await desk.on_surfaced(transaction, place, memories, answer.recalled.id)
             recalled = answer.recalled
             await desk.outbox.emit(
                 transaction,

@@ -1,0 +1,93 @@
+"""Which turns would a plain ranking bring?
+
+Words alone (BM25), vectors alone, and both joined by rank: each turn is one text, whole, without its surroundings. They
+see the same texts and the same embedder as we do.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from festinger.app.wiring import App
+from festinger.embedding.embedder import Purpose
+from festinger.errors import CannotStart
+from festinger.text.words import FUNCTION_WORDS
+
+RANKINGS = ("bm25", "cosine", "rrf")
+K1, B, RRF_K = 1.2, 0.75, 60
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS]
+
+
+class Words:
+    """BM25 over the turns of one conversation."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = [Counter(words(text)) for text in texts]
+        self._lengths = [sum(text.values()) for text in self._texts]
+        self._average = sum(self._lengths) / max(1, len(self._lengths)) or 1.0
+        self._df = Counter(word for text in self._texts for word in text)
+
+    def scores(self, question: str) -> list[float]:
+        asked = {word: self._idf(word) for word in set(words(question)) if self._df[word]}
+        return [
+            sum(
+                idf * text[word] * (K1 + 1) / (text[word] + K1 * (1 - B + B * length / self._average))
+                for word, idf in asked.items()
+                if text[word]
+            )
+            for text, length in zip(self._texts, self._lengths, strict=True)
+        ]
+
+    def _idf(self, word: str) -> float:
+        df = self._df[word]
+        return math.log(1 + (len(self._texts) - df + 0.5) / (df + 0.5))
+
+
+async def ranked(
+    names: Sequence[str], app: App, turns: Sequence[Mapping[str, Any]], questions: Sequence[str]
+) -> dict[str, list[list[str]]]:
+    """For each ranking and each question the ids of the turns of one conversation, best first."""
+    if not names or not questions:
+        return {name: [] for name in names}
+    ids = [turn["id"] for turn in turns]
+    texts = Words([turn["text"] for turn in turns])
+    by_words = [texts.scores(question) for question in questions]
+    by_meaning = await _cosines(app, [turn["text"] for turn in turns], questions)
+    found: dict[str, list[list[str]]] = {}
+    for name in names:
+        scores = {"bm25": by_words, "cosine": by_meaning}.get(name) or [
+            _joined(one, other) for one, other in zip(by_words, by_meaning, strict=True)
+        ]
+        found[name] = [[ids[place] for place in _order(each)] for each in scores]
+    return found
+
+
+async def _cosines(app: App, texts: Sequence[str], questions: Sequence[str]) -> list[list[float]]:
+    if app.embedder is None:
+        raise CannotStart("Plain rankings need an embedder.")
+    stored = np.stack(await app.embedder.embed(texts, Purpose.STORE))
+    asked = np.stack(await app.embedder.embed(questions, Purpose.QUERY))
+    cosines: list[list[float]] = (asked @ stored.T).tolist()
+    return cosines
+
+
+def _order(scores: Sequence[float]) -> list[int]:
+    return sorted(range(len(scores)), key=lambda place: -scores[place])
+
+
+def _joined(one: Sequence[float], other: Sequence[float]) -> list[float]:
+    """Both orders, each text worth more the further ahead it stands in either."""
+    total = [0.0] * len(one)
+    for scores in (one, other):
+        for rank, place in enumerate(_order(scores), 1):
+            total[place] += 1.0 / (RRF_K + rank)
+    return total
