@@ -13,8 +13,10 @@ from festinger.events.catalogue import (
     FOUNDATION,
     JUDGE,
     MEMORY,
+    OUTCOMES,
     PROXY,
     RELIABILITY,
+    RETRIEVAL,
     WORLD,
     shape_of,
 )
@@ -69,7 +71,7 @@ def test_an_event_of_any_room_is_listed_only_as_the_requirements_have_it():
 
 
 def test_no_two_rooms_tell_the_same_event():
-    assert len(CATALOGUE) == sum(len(room) for room in [*ROOMS.values(), JUDGE, MEMORY])
+    assert len(CATALOGUE) == sum(len(room) for room in [*ROOMS.values(), JUDGE, MEMORY, OUTCOMES, RETRIEVAL])
 
 
 def test_an_unlisted_event_is_a_fault():

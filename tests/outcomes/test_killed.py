@@ -1,6 +1,6 @@
 """A process that is killed in the middle of a batch: all of it is there afterwards, or nothing."""
 
-import subprocess
+import asyncio
 import sys
 
 import pytest
@@ -8,12 +8,12 @@ from tests.outcomes.watching import Watched
 
 from festinger.store.pool import Store
 
-PATIENCE_S = 120
-
 KILLED = """
 import asyncio, os, signal, sys
+from uuid import uuid4
 from festinger.settings.tree import StoreSettings
 from festinger.store.pool import open_store
+from tests.memory.remembering import Mind
 from tests.outcomes.watching import Watched
 
 async def main(url, step, ids):
@@ -21,7 +21,9 @@ async def main(url, step, ids):
         if at == step:
             os.kill(os.getpid(), signal.SIGKILL)
     async with open_store(url, StoreSettings(), door="test") as store:
-        hooks = Watched(store, step=stumble).hooks()
+        # Ids of its own: two processes that count alike would make the same ones.
+        mind = Mind(store, without_embedder=True, new_id=uuid4)
+        hooks = Watched(store, step=stumble, mind=mind).hooks()
         await hooks.on_context_used(ids, {each: "contradicted" for each in ids}, key="k")
 
 asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
@@ -36,14 +38,12 @@ async def test_a_killed_process_leaves_all_or_nothing(store: Store, database_url
     ids = await watched.memories(20)
     before = [await watched.held(each) for each in ids]
 
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, database_url, step, *map(str, ids)],
-        check=False,
-        timeout=PATIENCE_S,
-        capture_output=True,
+    killed = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", KILLED, database_url, step, *map(str, ids), stderr=asyncio.subprocess.PIPE
     )
+    _, told = await killed.communicate()
 
-    assert killed.returncode == -9, killed.stderr.decode()[-500:]
+    assert killed.returncode == -9, told.decode()[-500:]
     assert [await watched.held(each) for each in ids] == before
     outcomes = {str(each): "contradicted" for each in ids}
     first = await watched.hooks().on_context_used(ids, outcomes, key="k")

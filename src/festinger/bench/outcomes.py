@@ -94,7 +94,8 @@ def _findings(found: Sequence[tuple[Labelled, str]], label: str) -> list[Finding
 def _shuffled(labelled: Sequence[Labelled], *, seed: int) -> Tally:
     """Every reply dealt to another turn; a note that is called acted on there is a mistake."""
     replies = [each.turn.reply for each in labelled]
-    random.Random(seed).shuffle(replies)  # noqa: S311 - replies to deal, not a secret
+    chance = random.Random(seed)  # noqa: S311 - replies to deal, not a secret
+    chance.shuffle(replies)
     items = []
     for each, reply in zip(labelled, replies, strict=True):
         if reply == each.turn.reply:

@@ -4,6 +4,7 @@ One of them stays, with its wording; the other points to it and is no longer rec
 had gathered is added. Nothing is lost, and all of it can be parted again.
 """
 
+from typing import Any
 from uuid import UUID
 
 from festinger.errors import Refused
@@ -56,7 +57,6 @@ async def merge_into(
     )
     merged = await _gather(desk, transaction, stays, goes)
     before, after = difference(goes, gone)
-    gained = _gained(stays, merged)
     note = Note(
         op=Op.MERGE,
         before={goes.id: before, stays.id: {}},
@@ -64,12 +64,7 @@ async def merge_into(
         by=by,
         reason=reason,
         judgement=judgement,
-        more={
-            "into": str(stays.id),
-            "from": str(goes.id),
-            "gained": gained,
-            "weights": {"before": _weights(stays), "after": _weights(merged)},
-        },
+        more={"into": str(stays.id), "from": str(goes.id), **_gains(stays, merged)},
     )
     change = await write_change(desk, transaction, space, note)
     await transaction.run(Q["move_sightings"], space=space, twin=goes.id, into=stays.id, change=change)
@@ -117,6 +112,14 @@ def _gained(before: Memory, after: Memory) -> dict[str, float]:
     """What parting takes away again."""
     names = ("weight_alpha", "weight_beta", "cause_count", "confirmation_count")
     return {name: getattr(after, name) - getattr(before, name) for name in names}
+
+
+def _gains(before: Memory, after: Memory) -> dict[str, Any]:
+    """What parting takes away again, and the weights from which that can be computed anew."""
+    return {
+        "gained": _gained(before, after),
+        "weights": {"before": _weights(before), "after": _weights(after)},
+    }
 
 
 def _weights(memory: Memory) -> dict[str, float]:

@@ -18,7 +18,7 @@ from festinger.memory.memory import Place
 from festinger.outcomes.desk import Desk, Reporter
 from festinger.outcomes.outcome import How, Outcome
 from festinger.seeing.metrics import OUTCOMES, OUTCOMES_SKIPPED
-from festinger.store.pool import Transaction
+from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.outcomes")
@@ -166,9 +166,15 @@ async def list_surfacings(
 
 async def surfaced_by(transaction: Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
     """What a recall put before a model. One that is not known is `NotFound`."""
-    rows = await transaction.all(Q["surfaced_by"], space=space, recall=recall)
-    if not rows:
+    found = await surfaced_in(transaction, space, recall)
+    if not found:
         raise NotFound(f"There is no recall `{recall}` that surfaced anything.")
+    return found
+
+
+async def surfaced_in(store: Store | Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
+    """What a recall, or the block of a request, put before a model; nothing if it is not known."""
+    rows = await store.all(Q["surfaced_by"], space=space, recall=recall)
     return [surfacing_of(row) for row in rows]
 
 

@@ -360,9 +360,15 @@ CREATE TABLE public.cycle (
 
 COMMENT ON TABLE public.cycle IS 'what comes round: a memory is stronger at its time';
 
+COMMENT ON COLUMN public.cycle.n IS 'place among the cycles of its memory';
+
+COMMENT ON COLUMN public.cycle.period_s IS 'seconds from one time to the next';
+
 COMMENT ON COLUMN public.cycle.amplitude IS 'as outcomes have moved it since it was declared';
 
 COMMENT ON COLUMN public.cycle.phase_s IS 'seconds since the epoch at which it is strongest';
+
+COMMENT ON COLUMN public.cycle.declared_amplitude IS 'as somebody declared it';
 
 CREATE TABLE public.episode (
     space_id text NOT NULL,
@@ -1035,13 +1041,31 @@ COMMENT ON COLUMN public.outcome.w IS 'what it weighs: 1 if somebody told it on 
 
 COMMENT ON COLUMN public.outcome.credit IS 'its share in the gain of one reply';
 
+COMMENT ON COLUMN public.outcome.signal IS 'from 0, false, to 1, true; none if it says nothing of that';
+
 COMMENT ON COLUMN public.outcome.second_signal IS 'of a prediction that was far off';
+
+COMMENT ON COLUMN public.outcome.evidence_cap IS 'signals after which each further one moves confidence alike';
+
+COMMENT ON COLUMN public.outcome.passive_span IS 'how far it may move confidence if nobody told it on purpose';
+
+COMMENT ON COLUMN public.outcome.confidence_before IS 'from 0 to 1';
+
+COMMENT ON COLUMN public.outcome.confidence_after IS 'from 0 to 1';
+
+COMMENT ON COLUMN public.outcome.alpha_before IS 'alpha of the weight before';
+
+COMMENT ON COLUMN public.outcome.beta_before IS 'beta of the weight before';
 
 COMMENT ON COLUMN public.outcome.alpha_gain IS 'what spoke for its weight, before that was divided by what was known';
 
 COMMENT ON COLUMN public.outcome.beta_gain IS 'what spoke against its weight';
 
 COMMENT ON COLUMN public.outcome.center_after IS 'center of its weight afterwards';
+
+COMMENT ON COLUMN public.outcome.cycle_factor IS 'what it multiplied the cycles by';
+
+COMMENT ON COLUMN public.outcome.prediction_error IS 'from 0 to 1, of the prediction that it ended';
 
 COMMENT ON COLUMN public.outcome.counted IS 'whether it moved anything';
 
@@ -1100,6 +1124,8 @@ CREATE TABLE public.prediction (
 );
 
 COMMENT ON TABLE public.prediction IS 'what a memory was expected to lead to, and how far that was wrong';
+
+COMMENT ON COLUMN public.prediction.prediction_error IS 'from 0, as expected, to 1, wholly wrong';
 
 CREATE TABLE public.proxy_session (
     space_id text NOT NULL,
@@ -1318,7 +1344,11 @@ COMMENT ON TABLE public.rhythm IS 'how the strength of a memory moves with time;
 
 COMMENT ON COLUMN public.rhythm.decay_rate IS 'none: as the settings say';
 
+COMMENT ON COLUMN public.rhythm.base_score IS 'what decays, one day after it was touched';
+
 COMMENT ON COLUMN public.rhythm.last_touched IS 'when it was last acted on; none: never, so its making counts';
+
+COMMENT ON COLUMN public.rhythm.pressure_rate IS 'how much more it presses each day that it is left alone';
 
 CREATE TABLE public.run (
     id uuid NOT NULL,

@@ -62,6 +62,8 @@ create table rhythm (
 );
 comment on table rhythm is 'how the strength of a memory moves with time; no row: as the settings say, since it was made';
 comment on column rhythm.decay_rate is 'none: as the settings say';
+comment on column rhythm.base_score is 'what decays, one day after it was touched';
+comment on column rhythm.pressure_rate is 'how much more it presses each day that it is left alone';
 comment on column rhythm.last_touched is 'when it was last acted on; none: never, so its making counts';
 
 create table cycle (
@@ -77,6 +79,9 @@ create table cycle (
     foreign key (space_id, memory_id) references memory (space_id, id) on delete cascade
 );
 comment on table cycle is 'what comes round: a memory is stronger at its time';
+comment on column cycle.n is 'place among the cycles of its memory';
+comment on column cycle.period_s is 'seconds from one time to the next';
+comment on column cycle.declared_amplitude is 'as somebody declared it';
 comment on column cycle.amplitude is 'as outcomes have moved it since it was declared';
 comment on column cycle.phase_s is 'seconds since the epoch at which it is strongest';
 
@@ -94,6 +99,8 @@ create table prediction (
     foreign key (space_id, memory_id) references memory (space_id, id) on delete cascade
 );
 comment on table prediction is 'what a memory was expected to lead to, and how far that was wrong';
+
+comment on column prediction.prediction_error is 'from 0, as expected, to 1, wholly wrong';
 
 create table outcome (
     space_id          text not null references space (id) on delete cascade,
@@ -137,6 +144,15 @@ comment on column outcome.batch_id is 'the report that it came with';
 comment on column outcome.q is 'from 0 to 1, how sure whoever told was';
 comment on column outcome.w is 'what it weighs: 1 if somebody told it on purpose';
 comment on column outcome.credit is 'its share in the gain of one reply';
+comment on column outcome.signal is 'from 0, false, to 1, true; none if it says nothing of that';
+comment on column outcome.evidence_cap is 'signals after which each further one moves confidence alike';
+comment on column outcome.passive_span is 'how far it may move confidence if nobody told it on purpose';
+comment on column outcome.confidence_before is 'from 0 to 1';
+comment on column outcome.confidence_after is 'from 0 to 1';
+comment on column outcome.alpha_before is 'alpha of the weight before';
+comment on column outcome.beta_before is 'beta of the weight before';
+comment on column outcome.cycle_factor is 'what it multiplied the cycles by';
+comment on column outcome.prediction_error is 'from 0 to 1, of the prediction that it ended';
 comment on column outcome.second_signal is 'of a prediction that was far off';
 comment on column outcome.alpha_gain is 'what spoke for its weight, before that was divided by what was known';
 comment on column outcome.beta_gain is 'what spoke against its weight';
