@@ -70,8 +70,6 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-@pytest.mark.requirement("M-80")
-@pytest.mark.requirement("M-82")
 async def test_a_forgotten_phrase_is_found_nowhere_at_all(store: Store, tmp_path: Path):
     mind = Mind(store, near={PHRASE: 1.0, f"{PHRASE} now": 0.9})
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -97,7 +95,6 @@ async def test_a_forgotten_phrase_is_found_nowhere_at_all(store: Store, tmp_path
     assert {"exchange_message", "injection", "request_log", "refusal", "episode_turn"} <= plan.rows.keys()
 
 
-@pytest.mark.requirement("M-80")
 async def test_the_rest_of_a_message_stays(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -112,7 +109,6 @@ async def test_the_rest_of_a_message_stays(store: Store, tmp_path: Path):
     assert row["details"] == [{"said": 'She said: "[forgotten]" and\nlaughed; [forgotten].'}]
 
 
-@pytest.mark.requirement("M-80")
 async def test_a_plan_says_what_would_go_and_takes_nothing(store: Store, tmp_path: Path):
     mind = Mind(store)
     ledger = ledger_in(tmp_path)
@@ -130,7 +126,6 @@ async def test_a_plan_says_what_would_go_and_takes_nothing(store: Store, tmp_pat
     assert await events(store, "memory_forgotten") == []
 
 
-@pytest.mark.requirement("M-80")
 async def test_words_alone_erase_nothing(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -155,7 +150,6 @@ async def test_words_alone_erase_nothing(store: Store, tmp_path: Path):
     ],
     ids=["subject", "source", "session", "agent", "origin"],
 )
-@pytest.mark.requirement("M-80")
 async def test_what_came_from_somewhere_goes_and_nothing_else(
     store: Store, tmp_path: Path, selector: Selector
 ):
@@ -179,7 +173,6 @@ async def test_what_came_from_somewhere_goes_and_nothing_else(
     assert told["payload"] == {"ids": [str(plan.erased[0])]}
 
 
-@pytest.mark.requirement("M-80")
 async def test_what_others_said_too_only_loses_what_was_said_there(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -199,7 +192,6 @@ async def test_what_others_said_too_only_loses_what_was_said_there(store: Store,
     assert said["wording"] == "The ferry leaves from the northern pier"
 
 
-@pytest.mark.requirement("M-81")
 async def test_what_derives_from_others_too_is_locked_away_and_made_again(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -221,7 +213,6 @@ async def test_what_derives_from_others_too_is_locked_away_and_made_again(store:
     assert await rows(store, "select 1 from memory_vector where memory_id = %(id)s", id=known(insight)) == []
 
 
-@pytest.mark.requirement("M-81")
 async def test_what_derives_from_the_turn_that_said_it_goes_with_it(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -240,7 +231,6 @@ async def test_what_derives_from_the_turn_that_said_it_goes_with_it(store: Store
     assert ("forget_said", {"space": "main", "message": str(turn)}) in mind.asked
 
 
-@pytest.mark.requirement("M-81")
 async def test_what_was_replaced_does_not_come_back_by_itself(store: Store, tmp_path: Path):
     mind = Mind(store, near={"Ana lives in Paris": 1.0, "Ana lives in Rome now": 0.9})
     eraser = eraser_of(mind, ledger_in(tmp_path))

@@ -24,7 +24,6 @@ async def report(_done: int, _total: int) -> None:
     """Nobody asks."""
 
 
-@pytest.mark.requirement("M-100")
 async def test_memories_of_another_model_are_counted_and_made_again(store: Store):
     mind = Mind(store)
     for number in range(5):
@@ -43,7 +42,6 @@ async def test_memories_of_another_model_are_counted_and_made_again(store: Store
     assert await reembed(mind.desk, MAIN_SPACE, report=report) == 0
 
 
-@pytest.mark.requirement("M-100")
 async def test_vectors_of_other_words_count_as_missing(store: Store):
     mind = Mind(store)
     learned = await mind.learn("The mill grinds on Tuesdays")
@@ -56,7 +54,6 @@ async def test_vectors_of_other_words_count_as_missing(store: Store):
     assert (await mind.memory(learned)).content == "The mill rests on Tuesdays"
 
 
-@pytest.mark.requirement("X-78")
 async def test_the_heaviest_of_a_day_come_first(store: Store):
     mind = Mind(store)
     light = await mind.learn("Depot 1 keeps pallet 7")
@@ -77,7 +74,6 @@ async def test_the_heaviest_of_a_day_come_first(store: Store):
     assert list(first) == wanted
 
 
-@pytest.mark.requirement("M-101")
 async def test_vectors_of_two_models_never_meet_though_they_are_as_long(store: Store):
     one, other = "The mill grinds on Tuesdays", "On Tuesdays the big mill is at work"
     mind = Mind(store, near={one: 1.0})
@@ -90,7 +86,6 @@ async def test_vectors_of_two_models_never_meet_though_they_are_as_long(store: S
     assert [match.similarity for match in learned.matched if match.similarity is not None] == []
 
 
-@pytest.mark.requirement("M-101")
 async def test_until_then_the_same_is_known_by_its_words(store: Store):
     mind = Mind(store)
     await mind.learn("The mill grinds on Tuesdays")
@@ -116,7 +111,6 @@ async def test_twins_that_were_learnt_meanwhile_are_found_afterwards(store: Stor
     assert len(await texts(store, "merged")) == 1
 
 
-@pytest.mark.requirement("X-78")
 async def test_vectors_of_a_former_model_can_be_dropped_and_those_of_the_present_cannot(store: Store):
     mind = Mind(store)
     await mind.learn("The mill grinds on Tuesdays")
@@ -130,7 +124,6 @@ async def test_vectors_of_a_former_model_can_be_dropped_and_those_of_the_present
     assert await models_of(mind.desk, MAIN_SPACE) == {NEW: 1}
 
 
-@pytest.mark.requirement("X-78")
 async def test_going_back_needs_no_work_while_the_old_vectors_are_there(store: Store):
     mind = Mind(store)
     await mind.learn("The mill grinds on Tuesdays")

@@ -109,7 +109,6 @@ async def test_doctor_warns_when_most_of_the_last_two_hundred_were_refused(
 
 
 @pytest.mark.parametrize("kind", SECRETS)
-@pytest.mark.requirement("M-93")
 async def test_a_secret_is_found_nowhere(store: Store, kind: str):
     mind = Mind(store)
 

@@ -49,7 +49,6 @@ async def poison(mind: Mind, text: str, **more: Any) -> Any:
     return await mind.learn(text, **given)
 
 
-@pytest.mark.requirement("M-84")
 async def test_what_it_replaced_stands_again_as_if_nothing_had_been(store: Store, tmp_path: Path):
     mind = Mind(store, near={"The account is 11": 1.0, "The account is 99": 0.9})
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -70,7 +69,6 @@ async def test_what_it_replaced_stands_again_as_if_nothing_had_been(store: Store
     assert told["payload"]["counts"]["locked"] == 1
 
 
-@pytest.mark.requirement("M-84")
 async def test_votes_that_it_gave_are_taken_back_to_the_last_bit(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -100,7 +98,6 @@ async def test_votes_that_it_gave_are_taken_back_to_the_last_bit(store: Store, t
     assert bob.last_confirmed == ada.last_confirmed
 
 
-@pytest.mark.requirement("M-84")
 async def test_a_vote_that_had_no_room_counts_once_there_is(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -118,7 +115,6 @@ async def test_a_vote_that_had_no_room_counts_once_there_is(store: Store, tmp_pa
     assert [row["session_id"] for row in counted] == ["s0", "s1"]
 
 
-@pytest.mark.requirement("M-84")
 async def test_a_memory_that_others_said_later_begins_with_them(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -134,7 +130,6 @@ async def test_a_memory_that_others_said_later_begins_with_them(store: Store, tm
     assert (left.cause_count, left.confirmation_count, left.confidence) == (1, 0, 0.5)
 
 
-@pytest.mark.requirement("M-84")
 async def test_conflicts_that_it_opened_are_closed_and_what_was_held_against_it_stands(
     store: Store, tmp_path: Path
 ):
@@ -154,7 +149,6 @@ async def test_conflicts_that_it_opened_are_closed_and_what_was_held_against_it_
     assert conflict["status"] == "dismissed"
 
 
-@pytest.mark.requirement("M-84")
 async def test_a_merge_is_taken_apart(store: Store, tmp_path: Path):
     one, other = "The mill grinds on Tuesdays only", "Only on Tuesdays does the mill grind"
     mind = Mind(store, near={one: 1.0, other: 0.5})
@@ -173,7 +167,6 @@ async def test_a_merge_is_taken_apart(store: Store, tmp_path: Path):
     assert (await mind.memory(good)).cause_count == 1
 
 
-@pytest.mark.requirement("M-84")
 async def test_insights_that_rest_on_it_go_with_it_or_are_made_again(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -190,7 +183,6 @@ async def test_insights_that_rest_on_it_go_with_it_or_are_made_again(store: Stor
     assert ("remake_memory", {"space": "main", "memory": str(known(mixed))}) in mind.asked
 
 
-@pytest.mark.requirement("M-84")
 async def test_locking_away_is_one_change_that_can_be_undone(store: Store, tmp_path: Path):
     mind = Mind(store, near={"The account is 11": 1.0, "The account is 99": 0.9})
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -210,7 +202,6 @@ async def test_locking_away_is_one_change_that_can_be_undone(store: Store, tmp_p
     assert await snapshot(store) == before
 
 
-@pytest.mark.requirement("M-84")
 async def test_what_was_said_since_keeps_a_repair_from_being_undone(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -224,7 +215,6 @@ async def test_what_was_said_since_keeps_a_repair_from_being_undone(store: Store
         await undo(mind.desk, MAIN_SPACE, done.change, by=BY)
 
 
-@pytest.mark.requirement("M-84")
 async def test_a_repair_may_forget_and_may_only_plan(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -266,7 +256,6 @@ async def test_a_time_bounds_what_is_taken_back(store: Store, tmp_path: Path):
     assert (await mind.memory(early)).status is Status.ACTIVE
 
 
-@pytest.mark.requirement("M-85")
 async def test_of_many_planted_statements_no_effect_is_left_and_nothing_else_moves(
     store: Store, tmp_path: Path
 ):

@@ -14,7 +14,6 @@ from festinger.store.keys import Role
 PLACE = Place(space=MAIN_SPACE, agent="default", session="s1")  # type: ignore[arg-type]
 
 
-@pytest.mark.requirement("M-80")
 async def test_a_reviewer_sees_the_plan_and_then_forgets(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         key = await at.new_key(Role.REVIEWER)
@@ -36,7 +35,6 @@ async def test_a_reviewer_sees_the_plan_and_then_forgets(database_url: str, tmp_
     assert again.reasons == ("forgotten",)
 
 
-@pytest.mark.requirement("M-84")
 async def test_a_reviewer_takes_a_source_back(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         key = await at.new_key(Role.REVIEWER)
