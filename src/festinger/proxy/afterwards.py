@@ -17,6 +17,7 @@ from festinger.proxy.capture import MOST_CALLS, SHOWN_CHARS, session_name
 from festinger.proxy.drafting import Noted
 from festinger.proxy.ending import Ended
 from festinger.proxy.exchange import Exchange
+from festinger.proxy.injection.block import Line
 from festinger.proxy.passed import Passed
 from festinger.proxy.replies.heard import Heard
 from festinger.proxy.telling import MemoryResult
@@ -119,12 +120,13 @@ class Afterwards:
 
 def _begun(understood: Understood, note: Noted) -> Underway:
     session = understood.session
-    shown = note.fresh.notes if note.fresh is not None else ()
+    lines = note.fresh.lines if note.fresh is not None else ()
     details: dict[str, Any] = {
         "how": understood.how.value,
         "parent_session": session_name(session.parent) if session.parent else None,
         "recollection": note.told.recollection or None,
-        "notes": [{"kind": each.kind, "id": _shown(each.id), "version": each.version} for each in shown],
+        "notes": [told | {"why": line.why.value} for line in lines for told in _notes(line)],
+        "cut": [told for line in note.cut for told in _notes(line)],
         "tokens": note.told.tokens,
         "blocks": len(note.session.blocks),
     }
@@ -137,6 +139,10 @@ def _begun(understood: Understood, note: Noted) -> Underway:
         model=_shown(understood.request.model),
         details=details,
     )
+
+
+def _notes(line: Line) -> list[dict[str, Any]]:
+    return [{"kind": each.kind, "id": _shown(each.id), "version": each.version} for each in line.notes]
 
 
 def _heard(exchange: Exchange) -> dict[str, Any]:

@@ -6,10 +6,9 @@ changed is said again. Pure: what there is to say comes in, the request with it 
 `noting`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Literal
 
 from festinger.proxy.injection.anchors import (
     Standing,
@@ -19,7 +18,7 @@ from festinger.proxy.injection.anchors import (
     standing_in,
     system_block,
 )
-from festinger.proxy.injection.block import Block, Line, block, rewritten
+from festinger.proxy.injection.block import Block, Line, Why, block, rewritten
 from festinger.proxy.injection.budget import context_of, fitted, room
 from festinger.proxy.injection.corrections import (
     PresentLines,
@@ -75,6 +74,8 @@ class Noted:
     anchor: bytes | None = None
     """Where the new block stands; none for the system text."""
     moved: Moved | None = None
+    cut: tuple[Line, ...] = ()
+    """What there was to say and no room for."""
 
 
 def may_say_more(understood: Understood, settings: ProxySettings) -> bool:
@@ -109,7 +110,20 @@ def noted(understood: Understood, brought: Brought, *, settings: ProxySettings) 
         fresh=chosen.fresh,
         anchor=chosen.joining.anchor if chosen.joining else None,
         moved=_moved(session, chosen, brought.present),
+        cut=chosen.cut,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """A new block, as far as there was something to say and room for it."""
+
+    block: Block | None = None
+    cut: tuple[Line, ...] = ()
+
+    @property
+    def why_not(self) -> StrEnum:
+        return Untouched.FULL if self.block is None and self.cut else Reason.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +139,7 @@ class _Chosen:
     """Why there is no new block."""
     above: bool = False
     """Whether notes stand in the system text."""
+    cut: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,13 +164,13 @@ class _Case:
             return _Chosen(why_not=Untouched.ALREADY, above=True)
         before = self.session.system_block
         made = self._made(instead=before)
-        now = made if isinstance(made, Block) else None
-        after, changed = system_block(before, now, new_person_turn=self._person_spoke())
+        after, changed = system_block(before, made.block, new_person_turn=self._person_spoke())
         return _Chosen(
             fresh=after if changed or before is None else None,
             system=after,
-            why_not=made if isinstance(made, Untouched) else Reason.NONE,
+            why_not=made.why_not,
             above=True,
+            cut=made.cut,
         )
 
     def in_turn(self) -> _Chosen:
@@ -175,9 +190,10 @@ class _Case:
         if in_turn(request, turn, "") is None:
             return _Chosen(why_not=Untouched.NO_PLACE)
         made = self._made()
-        if not isinstance(made, Block):
-            return _Chosen(why_not=made or Reason.NONE)
-        return _Chosen(fresh=made, joining=Standing(turn=turn, anchor=anchor, block=made))
+        if made.block is None:
+            return _Chosen(why_not=made.why_not, cut=made.cut)
+        joining = Standing(turn=turn, anchor=anchor, block=made.block)
+        return _Chosen(fresh=made.block, joining=joining, cut=made.cut)
 
     def _has_system(self) -> bool:
         """Whether a block can stand in the system text."""
@@ -194,28 +210,40 @@ class _Case:
         user = self.understood.request.newest_user
         return user is not None and user.by_person and self.understood.chain.end not in self.session.links
 
-    def _made(self, *, instead: Block | None = None) -> Block | Literal[Untouched.FULL] | None:
+    def _made(self, *, instead: Block | None = None) -> _Made:
         """A block of what no visible block tells yet, if there is room for it.
 
         In the place of another one it tells what that one told, too, as far as it has not changed.
         """
         brought, request = self.brought, self.understood.request
         if not brought.lines and not brought.unknown and not brought.present:
-            return None
+            return _Made()
         blocks = [each.block for each in self.standing]
         shown = shown_lines(blocks if instead is None else (*blocks, instead))
         along = lines_brought_along(request, self.understood.mark)
-        changed = corrections({about: now for about, now in brought.present.items() if about in shown})
+        changed = _because(
+            Why.CHANGED,
+            corrections({about: now for about, now in brought.present.items() if about in shown}),
+        )
         lines = [line for line in unseen((*changed, *brought.lines), shown) if line.text not in along]
         if not lines and not brought.unknown:
-            return None
+            return _Made()
         told = {line.about for line in lines}
         older = [line for line in instead.lines if line.about and line.about not in told] if instead else []
-        made = block(self.settings.label, graph=(*lines, *older), unknown=brought.unknown)
-        context = context_of(request, known=brought.modelfile.context if brought.modelfile else None)
-        return made and (
-            fitted(made, room(self.settings, context=context, standing=blocks)) or Untouched.FULL
+        made = block(
+            self.settings.label,
+            graph=(*lines, *_because(Why.STOOD, older)),
+            unknown=_because(Why.UNKNOWN, brought.unknown),
         )
+        if made is None:
+            return _Made()
+        context = context_of(request, known=brought.modelfile.context if brought.modelfile else None)
+        fitting = fitted(made, room(self.settings, context=context, standing=blocks))
+        return _Made(block=fitting, cut=made.lines[len(fitting.lines) if fitting else 0 :])
+
+
+def _because(why: Why, lines: Iterable[Line]) -> list[Line]:
+    return [replace(line, why=why) for line in lines]
 
 
 def _with(session: Session, chosen: _Chosen) -> Session:

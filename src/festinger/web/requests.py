@@ -2,12 +2,15 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
 
 from starlette.responses import Response
 
 from festinger.events.feed import history
 from festinger.ids import SessionId
-from festinger.store.requests import find_request, list_requests
+from festinger.outcomes.surfacing import surfaced_in
+from festinger.store.requests import LoggedRequest, find_request, list_requests
 from festinger.web.access import Scope
 from festinger.web.listing import cursor_of, limit_of, page_of
 from festinger.web.route import Call, Route, answer
@@ -35,14 +38,29 @@ async def requests(call: Call) -> Response:
 
 
 async def request(call: Call) -> Response:
-    """One request, with the events that it caused: what came too late for a header is among them."""
+    """One request, with the events that it caused and what became of its notes.
+
+    What came too late for a header is among the events.
+    """
     name = call.request.path_params["id"]
     found = await find_request(call.app.store, call.space, name)
     events = await history(call.app.store, space=call.space, trace=name, limit=HAPPENED)
     told = [
         {"name": event.name, "at": event.at, "payload": dict(event.payload)} for event in reversed(events)
     ]
-    return answer(asdict(found) | {"events": told})
+    return answer(asdict(found) | {"events": told, "outcomes": await _outcomes(call, found)})
+
+
+async def _outcomes(call: Call, found: LoggedRequest) -> list[dict[str, Any]]:
+    """What became of the memories that were put into it, as far as that is known by now."""
+    recollection = found.details.get("recollection")
+    if recollection is None:
+        return []
+    surfaced = await surfaced_in(call.app.store, call.space, UUID(recollection))
+    return [
+        {"memory": str(each.memory_id), "outcome": each.outcome, "how": each.how, "at": each.resolved_at}
+        for each in surfaced
+    ]
 
 
 ROUTES = (

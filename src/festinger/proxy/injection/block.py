@@ -7,7 +7,8 @@ are no scores, counts, times or ids in it.
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from festinger.proxy.injection.removal import CLOSE, OPEN, IsOurs, Mark, none_known
@@ -33,12 +34,27 @@ class NoteRef:
         return self.id.partition(" [")[0]
 
 
+class Why(StrEnum):
+    """Why a line was chosen: what it tells of…"""
+
+    NAMED = "named"
+    """…came up in what is new in the conversation."""
+    CHANGED = "changed"
+    """…is no longer as a line before told it."""
+    STOOD = "stood"
+    """…stood in the block whose place this one takes."""
+    UNKNOWN = "unknown"
+    """…came up, and nothing is known of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """A line of a block, and the notes that it shows. `text` is safe to stand there."""
 
     text: str
     notes: tuple[NoteRef, ...] = ()
+    why: Why = field(default=Why.NAMED, compare=False)
+    """For the log; two lines that say the same are the same, whatever they were chosen for."""
 
     @property
     def about(self) -> str:
