@@ -247,7 +247,6 @@ def test_passive_outcomes_move_cycles_by_a_root_of_the_factor_and_give_no_second
     assert state.belief.evidence_count == 0
 
 
-@pytest.mark.requirement("O-39")
 def test_nothing_passive_lifts_a_memory_above_where_an_explicit_contradiction_left_it() -> None:
     state = moved(fresh(), move(CONTRADICTED, UPSTREAM), at=MONDAY, terms=UPSTREAM)
     low, center = state.belief.confidence, state.belief.weight.center
@@ -283,7 +282,6 @@ moves = st.builds(
 
 
 @pytest.mark.requirement("O-38")
-@pytest.mark.requirement("O-39")
 @given(st.lists(moves, max_size=40))
 def test_whatever_comes_confidence_stays_within_its_bounds(sequence: list[Move]) -> None:
     state = fresh()

@@ -15,7 +15,6 @@ from festinger.settings.tree import OutcomesSettings
 from festinger.store.pool import Store
 
 
-@pytest.mark.requirement("O-55")
 async def test_the_rate_is_what_came_back_of_all_that_ended(store: Store) -> None:
     watched = Watched(store)
     ids = await watched.memories(4)
@@ -40,7 +39,6 @@ async def test_the_rate_is_what_came_back_of_all_that_ended(store: Store) -> Non
     assert week["mean_confidence_change"] == pytest.approx((0.2 - 0.05) / 2)
 
 
-@pytest.mark.requirement("O-55")
 def test_without_anything_there_is_no_rate() -> None:
     found = numbers([], [])
 

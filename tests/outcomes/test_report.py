@@ -274,7 +274,6 @@ async def test_credit_splits_the_weight_but_not_an_explicit_signal(store: Store)
     assert [row["confidence_after"] for row in log] == [0.7] * 4
 
 
-@pytest.mark.requirement("O-39")
 @pytest.mark.requirement("O-40")
 async def test_what_a_person_contradicted_stays_down_until_somebody_acts_on_it(store: Store) -> None:
     watched = Watched(store)
@@ -303,7 +302,6 @@ async def test_what_a_person_contradicted_stays_down_until_somebody_acts_on_it(s
     ]
 
 
-@pytest.mark.requirement("O-39")
 async def test_a_person_who_states_it_anew_takes_the_ceiling_away(store: Store) -> None:
     watched = Watched(store)
     one = await watched.memory()
@@ -316,7 +314,6 @@ async def test_a_person_who_states_it_anew_takes_the_ceiling_away(store: Store) 
     assert held["confidence"] > 0.3
 
 
-@pytest.mark.requirement("O-39")
 async def test_an_explicit_report_replaces_what_was_inferred_of_the_same_turn(store: Store) -> None:
     watched, turn = Watched(store), uuid4()
     one, twin = await watched.memories(2)
@@ -335,7 +332,6 @@ async def test_an_explicit_report_replaces_what_was_inferred_of_the_same_turn(st
     assert (told["payload"]["from"], told["payload"]["to"]) == ("acted", "contradicted")
 
 
-@pytest.mark.requirement("O-39")
 async def test_what_is_inferred_after_somebody_told_on_purpose_is_passed_over(store: Store) -> None:
     watched, turn = Watched(store), uuid4()
     one = await watched.memory()
@@ -348,8 +344,6 @@ async def test_what_is_inferred_after_somebody_told_on_purpose_is_passed_over(st
 
 
 @pytest.mark.requirement("O-40")
-@pytest.mark.requirement("O-02")
-@pytest.mark.requirement("O-03")
 async def test_a_thousand_reads_and_surfacings_move_nothing(store: Store) -> None:
     watched = Watched(store)
     one = await watched.memory()

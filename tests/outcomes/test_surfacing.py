@@ -26,7 +26,6 @@ def test_the_hooks_have_the_names_of_the_reference() -> None:
     assert Defaults().ACTED_CONFIDENCE_SIGNAL == 0.9
 
 
-@pytest.mark.requirement("O-02")
 async def test_a_read_waits_for_a_day_and_reading_again_renews_it(store: Store) -> None:
     watched = Watched(store)
     one, hooks = await watched.memory(), watched.hooks()
@@ -41,7 +40,6 @@ async def test_a_read_waits_for_a_day_and_reading_again_renews_it(store: Store) 
     assert (await watched.held(one))["access_count"] == 2
 
 
-@pytest.mark.requirement("O-02")
 @pytest.mark.requirement("O-16")
 async def test_a_read_whose_time_is_over_counts_as_discarded(store: Store) -> None:
     watched = Watched(store)
@@ -55,7 +53,6 @@ async def test_a_read_whose_time_is_over_counts_as_discarded(store: Store) -> No
     assert await watched.count("staged_read") == 0
 
 
-@pytest.mark.requirement("O-02")
 async def test_reading_what_is_not_there_is_passed_over(store: Store) -> None:
     watched = Watched(store)
 
@@ -82,7 +79,6 @@ async def test_the_last_times_of_access_are_kept(store: Store) -> None:
     assert (memory.last_accessed, memory.access_times[-1]) == (last, last)
 
 
-@pytest.mark.requirement("O-03")
 async def test_surfacing_again_while_it_waits_renews_it(store: Store) -> None:
     watched, turn = Watched(store), uuid4()
     one, hooks = await watched.memory(), watched.hooks()
@@ -101,7 +97,6 @@ async def test_surfacing_again_while_it_waits_renews_it(store: Store) -> None:
     ]
 
 
-@pytest.mark.requirement("O-03")
 async def test_an_unknown_reason_is_refused(store: Store) -> None:
     watched = Watched(store)
 
@@ -110,7 +105,6 @@ async def test_an_unknown_reason_is_refused(store: Store) -> None:
 
 
 @pytest.mark.requirement("O-07")
-@pytest.mark.requirement("O-30")
 async def test_what_nobody_tells_of_in_time_expires_and_lets_its_reads_go(store: Store) -> None:
     watched = Watched(store)
     old, new = await watched.memories(2)
@@ -133,7 +127,6 @@ async def test_what_nobody_tells_of_in_time_expires_and_lets_its_reads_go(store:
     assert await hooks.proposals.expire_stale() == []
 
 
-@pytest.mark.requirement("O-30")
 @pytest.mark.parametrize(("late", "how"), [(23, "explicit"), (25, "expired")])
 async def test_a_late_report_is_taken_within_a_day(store: Store, late: int, how: str) -> None:
     watched = Watched(store)
