@@ -58,9 +58,7 @@ def test_documents_keep_their_shape():
 
 
 @given(
-    st.lists(
-        st.text(alphabet=st.characters(blacklist_categories=("Cs",)), min_size=12, max_size=60), max_size=5
-    )
+    st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=12, max_size=60), max_size=5)
 )
 def test_no_telling_wording_is_left_whatever_it_is(wordings: list[str]):
     for cut in cuts(wordings):
