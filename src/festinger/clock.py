@@ -38,3 +38,11 @@ def aware(at: datetime) -> datetime:
 def iso(at: datetime) -> str:
     """The moment in RFC 3339, UTC, as every door shows it."""
     return aware(at).isoformat().replace("+00:00", "Z")
+
+
+def read_moment(text: str) -> datetime:
+    """The moment that a text means; it must say its offset."""
+    try:
+        return aware(datetime.fromisoformat(text.strip()))
+    except ValueError as error:
+        raise BadInput(f"`{text[:40]}` is no moment.", hint="Write it as `2026-01-05T12:00:00Z`.") from error

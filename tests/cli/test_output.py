@@ -13,6 +13,19 @@ def words(*given: str) -> Prepare:
     return lambda _shell: list(given)
 
 
+def remembered(*given: str) -> Prepare:
+    def prepare(shell: Shell) -> list[str]:
+        learned = shell("learn", "The server has 16 GB", "--json").json
+        return [*given, learned["memory"]["id"]]
+
+    return prepare
+
+
+def replaced(shell: Shell) -> list[str]:
+    shell("learn", "The server has 16 GB")
+    return ["undo", shell("learn", "The server has 32 GB", "--json").json["change"]]
+
+
 def revoked(shell: Shell) -> list[str]:
     return ["keys", "revoke", shell("keys", "make", "laptop", "--json").json["id"]]
 
@@ -58,6 +71,16 @@ def struck(shell: Shell) -> list[str]:
 COMMANDS: dict[str, Prepare] = {
     "status": words("status"),
     "recall": words("recall", "what is gnommoweb?"),
+    "learn": words("learn", "The server has 16 GB"),
+    "memories": words("memories"),
+    "memories list": words("memories", "list"),
+    "memories show": remembered("memories", "show"),
+    "why": remembered("why"),
+    "history": remembered("history"),
+    "changes": words("changes"),
+    "undo": replaced,
+    "judgements": words("judgements"),
+    "judgements list": words("judgements", "list", "--waiting"),
     "iknowthat": words("iknowthat", "gnommoweb -isa repo"),
     "conflicts": words("conflicts"),
     "conflicts list": words("conflicts", "list"),

@@ -10,11 +10,12 @@ from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
 from festinger.ids import MAIN_SPACE
 from festinger.memory.changes import Op, list_changes
 from festinger.memory.decision import Action
-from festinger.memory.history import Wanted, current, get, history, page
+from festinger.memory.history import current, get, history, page
 from festinger.memory.kinds import Status
 from festinger.memory.learned import Learned
 from festinger.memory.revising import archive, supersede
 from festinger.memory.undoing import undo
+from festinger.memory.wanted import Wanted
 from festinger.store.pool import Store
 
 SMALL = "The server has 16 GB"
@@ -53,15 +54,15 @@ async def test_more_ram_yesterday_answers_16_and_undo_brings_it_back_for_good(st
 
     assert [m.content for m in await page(mind.desk, place, Wanted(as_of=yesterday))] == [SMALL]
     assert [m.content for m in await page(mind.desk, place, Wanted(valid_at=yesterday))] == [SMALL]
-    assert [m.content for m in await page(mind.desk, place, valid_at=mind.hands.now)] == [LARGE]
+    assert [m.content for m in await page(mind.desk, place, Wanted(valid_at=mind.hands.now))] == [LARGE]
     replaced_at = mind.hands.now
     mind.forward(DAY)
     undone = await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
 
     assert await texts(store) == [SMALL, LARGE]
     assert {memory.status for memory in undone.memories} == {Status.ACTIVE}
-    assert [m.content for m in await page(mind.desk, place, as_of=replaced_at)] == [LARGE]
-    assert len(await page(mind.desk, place, valid_at=yesterday)) == 2
+    assert [m.content for m in await page(mind.desk, place, Wanted(as_of=replaced_at))] == [LARGE]
+    assert len(await page(mind.desk, place, Wanted(valid_at=yesterday))) == 2
     await archive(mind.desk, MAIN_SPACE, known(new), by="ada")
     again = await mind.learn(LARGE)
     assert again.action is not Action.SUPERSEDED

@@ -11,6 +11,7 @@ from tests.web.visitor import forms_of, visitor
 
 from festinger.errors import BadInput
 from festinger.jobs.worker import Crew
+from festinger.memory.settling import DECISIONS
 from festinger.web.pages import page
 from festinger.web.settling import choices, verdict_in
 from festinger.world.collision import Collision
@@ -142,16 +143,22 @@ async def test_the_page_of_conflicts_and_its_twin_say_the_same(database_url: str
     assert all(choice["label"] in words for choice in item["choices"])
 
 
+@pytest.mark.parametrize("about", ["edge", "memory"])
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_whatever_stands_in_a_conflict_comes_out_as_text(text: str):
-    plain, hostile = (read(bytes(page("conflict.html", data(each)).body).decode()) for each in ("x", text))
+def test_whatever_stands_in_a_conflict_comes_out_as_text(text: str, about: str):
+    plain, hostile = (
+        read(bytes(page("conflict.html", data(each, about)).body).decode()) for each in ("x", text)
+    )
 
     assert hostile.seen == plain.seen
     assert hostile.attributes == plain.attributes
 
 
-def data(text: str) -> dict[str, object]:
+def data(text: str, about: str) -> dict[str, object]:
     side = {
+        "content": text,
+        "trust": 0.5,
+        "created_at": "2026-01-05T12:00:00Z",
         "parent": text,
         "is_isa": True,
         "confidence": 0.5,
@@ -162,6 +169,7 @@ def data(text: str) -> dict[str, object]:
     }
     item = {
         "id": text,
+        "about": about,
         "concept": text,
         "dimension": text,
         "existing": side,
@@ -178,7 +186,13 @@ def data(text: str) -> dict[str, object]:
         "decided_by": text,
         "against": 1,
         "choices": [
-            {"decision": text, "label": text, "meaning": text, "names": [{"name": text, "label": text}]}
+            {
+                "decision": text,
+                "label": text,
+                "meaning": text,
+                "names": [{"name": text, "label": text}],
+                "texts": [{"name": text, "label": text}],
+            }
         ],
     }
     return {
@@ -191,7 +205,7 @@ def data(text: str) -> dict[str, object]:
 @pytest.mark.parametrize("kind", Collision)
 def test_what_stands_can_always_be_kept_and_a_retraction_is_taken_out_or_not(kind: Collision):
     conflict = SimpleNamespace(about="edge", collision_type=kind.value, existing_parent="repo")
-    offered = [choice.decision.value for choice in choices(conflict)]  # type: ignore[arg-type]
+    offered = [str(choice.decision) for choice in choices(conflict)]  # type: ignore[arg-type]
 
     assert "dismiss" in offered
     assert "update" in offered
@@ -202,13 +216,16 @@ def test_what_stands_can_always_be_kept_and_a_retraction_is_taken_out_or_not(kin
 
 def test_without_an_edge_that_stands_nothing_can_be_the_same_or_move_aside():
     conflict = SimpleNamespace(about="edge", collision_type="isa_isa", existing_parent=None)
-    offered = {choice.decision.value for choice in choices(conflict)}  # type: ignore[arg-type]
+    offered = {str(choice.decision) for choice in choices(conflict)}  # type: ignore[arg-type]
 
     assert offered == {"dismiss", "update", "reclassify"}
 
 
-def test_memories_are_not_decided_on_this_page():
-    assert choices(SimpleNamespace(about="memory", collision_type="contradicts")) == ()  # type: ignore[arg-type]
+@pytest.mark.requirement("M-47")
+def test_everything_that_can_be_decided_of_memories_is_offered_and_nothing_else():
+    offered = choices(SimpleNamespace(about="memory", collision_type="contradicts"))  # type: ignore[arg-type]
+
+    assert {each.decision for each in offered} == set(DECISIONS)
 
 
 @pytest.mark.parametrize(("against", "read_as"), [("7", 7), ("", None), ("x", None), ("²", None)])
@@ -218,7 +235,7 @@ def test_what_stood_when_the_page_was_shown_comes_back_with_the_form(against: st
     assert (verdict.against, verdict.dimension, verdict.by) == (read_as, None, "person:ann")
 
 
-@pytest.mark.parametrize("decision", ["", "maybe", "both"])
+@pytest.mark.parametrize("decision", ["", "maybe", "perhaps"])
 def test_a_form_without_a_decision_is_refused(decision: str):
     with pytest.raises(BadInput):
         verdict_in({"decision": decision}, by="x")

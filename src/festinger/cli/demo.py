@@ -21,6 +21,8 @@ def register(app: typer.Typer) -> None:
     )
     command(group)(collision)
     command(group)(loop)
+    command(group)(supersede)
+    command(group)(poison)
     app.add_typer(group)
 
 
@@ -42,6 +44,26 @@ async def loop(desk: Desk) -> None:
     from festinger.cli.demos import loop as demo
 
     await _play(desk, demo.loop)
+
+
+async def supersede(desk: Desk) -> None:
+    """A fact that changes: replaced without a model, and brought back by a person.
+
+    Example: festinger demo supersede
+    """
+    from festinger.cli.demos import supersede as demo
+
+    await _play(desk, demo.supersede)
+
+
+async def poison(desk: Desk) -> None:
+    """A page that wants to be believed, against what a person said.
+
+    Example: festinger demo poison
+    """
+    from festinger.cli.demos import poison as demo
+
+    await _play(desk, demo.poison)
 
 
 async def _play(desk: Desk, play: Play, *, prepare: Callable[[Path], None] | None = None) -> None:

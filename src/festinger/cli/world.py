@@ -109,12 +109,13 @@ async def show_conflict(desk: Desk, conflict: ConflictId) -> None:
     """
     async with outlook(desk) as world:
         found = await world.conflict(await _find(world, conflict))
+    said = "content" if found["about"] == "memory" else "parent"
     rows = (
-        (side, found[side]["parent"], found[side]["source"], found[side]["origin"])
+        (side, found[side][said], found[side]["source"], found[side]["origin"])
         for side in ("existing", "incoming")
         if found[side]
     )
-    desk.show(found, table=desk.table(("", "parent", "source", "origin"), rows))
+    desk.show(found, table=desk.table(("", said, "source", "origin"), rows))
 
 
 async def dismiss(
@@ -130,7 +131,13 @@ async def dismiss(
 async def resolve_one(
     desk: Desk,
     conflict: ConflictId,
-    decision: Annotated[Decision, typer.Argument(help="What is to be done.")],
+    decision: Annotated[
+        str,
+        typer.Argument(
+            help="update, same or dismiss; for edges also decompose and reclassify, for memories both, neither "
+            "and split."
+        ),
+    ],
     existing_dimension: Annotated[
         str | None, typer.Option("--existing-dimension", help="For decompose: where the old fact goes.")
     ] = None,
@@ -140,6 +147,9 @@ async def resolve_one(
     dimension: Annotated[
         str | None, typer.Option("--dimension", help="For reclassify: where the new fact belongs.")
     ] = None,
+    texts: Annotated[
+        list[str] | None, typer.Option("--text", help="For split: what stands in their place; once each.")
+    ] = None,
     note: Annotated[str, typer.Option("--note", help="Why.")] = "",
 ) -> None:
     """Decide a conflict; `undo` takes it back.
@@ -147,7 +157,7 @@ async def resolve_one(
     Example: festinger conflicts resolve 018f3a5e update
     """
     names = {"existing_dimension": existing_dimension, "new_dimension": new_dimension, "dimension": dimension}
-    await _decide(desk, conflict, decision, note=note, **names)
+    await _decide(desk, conflict, decision, texts=texts or (), note=note, **names)
 
 
 async def undo_one(desk: Desk, conflict: ConflictId) -> None:
@@ -172,9 +182,11 @@ async def run_resolution(
     desk.show(begun, text=f"Run {begun['run_id']} begins; {begun['pending']} conflicts wait.")
 
 
-async def _decide(desk: Desk, conflict: str, decision: Decision, **more: str | None) -> None:
+async def _decide(
+    desk: Desk, conflict: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
+) -> None:
     async with outlook(desk) as world:
-        after = await world.decide(await _find(world, conflict), decision.value, **more)
+        after = await world.decide(await _find(world, conflict), decision, texts=texts, **more)
     desk.show(after, text=f"The conflict about `{after['concept']}` is {after['status']}.")
 
 
@@ -199,12 +211,6 @@ def _fact(slot: Document, side: Document) -> str:
 
 
 def _row(item: Document) -> tuple[object, ...]:
-    stands = item["existing"]["parent"] if item["existing"] else None
-    return (
-        item["id"][:13],
-        item["concept"],
-        item["dimension"],
-        stands,
-        item["incoming"]["parent"],
-        item["status"],
-    )
+    said = "content" if item["about"] == "memory" else "parent"
+    stands, incoming = (item[side][said] if item[side] else None for side in ("existing", "incoming"))
+    return (item["id"][:13], item["concept"], item["dimension"], stands, incoming, item["status"])

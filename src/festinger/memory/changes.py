@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.errors import NotFound
+from festinger.errors import BadInput, NotFound
 from festinger.ids import AgentId, Cause, MemoryId, SpaceId
 from festinger.memory.desk import Desk
 from festinger.store.pool import Transaction
@@ -170,3 +170,12 @@ async def list_changes(
 def change_of(row: Mapping[str, Any]) -> Change:
     values = {name: value for name, value in row.items() if name != "space_id"}
     return Change(**values | {"op": Op(row["op"]), "memory_ids": tuple(row["memory_ids"])})
+
+
+def op_of(name: str) -> Op:
+    """The kind of change that is meant."""
+    try:
+        return Op(name)
+    except ValueError as error:
+        known = ", ".join(f"`{each}`" for each in Op)
+        raise BadInput(f"`{name[:40]}` is no kind of change.", hint=f"Say {known}.") from error

@@ -12,14 +12,14 @@ from uuid import UUID
 
 from festinger.clock import aware
 from festinger.errors import BadInput, NotFound
-from festinger.ids import MemoryId, Origin, SpaceId
+from festinger.ids import MemoryId, SpaceId
 from festinger.memory.changes import Change, changes_of
 from festinger.memory.desk import Desk
 from festinger.memory.given import subject_key
-from festinger.memory.kinds import Kind, Status
 from festinger.memory.memory import Memory, Place, memory_of
 from festinger.memory.states import find
 from festinger.memory.supersede import LONGEST_CHAIN, successors
+from festinger.memory.wanted import STANDING, Wanted
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -94,28 +94,6 @@ def _past(desk: Desk, as_of: datetime | None) -> datetime | None:
     if at > desk.clock():
         raise BadInput("What will be believed in the future is not known.", hint="Give a moment in the past.")
     return at
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which memories a list shows. `words` are looked for as a person types them into a search."""
-
-    statuses: Sequence[Status] | None = (Status.ACTIVE,)
-    kinds: Sequence[Kind] = ()
-    origins: Sequence[Origin] = ()
-    subject: str | None = None
-    words: str | None = None
-    as_of: datetime | None = None
-    valid_at: datetime | None = None
-    everybodys: bool = False
-    """Whether other agents' own are listed too: for people, never for an agent."""
-
-    @property
-    def is_dated(self) -> bool:
-        return self.as_of is not None or self.valid_at is not None
-
-
-STANDING = Wanted()
 
 
 async def page(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from festinger.errors import FestingerError
+from festinger.errors import FestingerError, Refused
 from festinger.ids import MemoryId
 from festinger.judge.judgement import Current, Guard, Judgement, Relation
 from festinger.memory.decision import Action
@@ -177,3 +177,13 @@ def sentence(action: Action, *, superseded: int = 0, reasons: tuple[str, ...] = 
     if reasons and action in (Action.REFUSED, Action.QUARANTINED):
         return f"{SENTENCES[action][:-1]} ({', '.join(reason.replace('_', ' ') for reason in reasons)})."
     return SENTENCES[action]
+
+
+def refusal_of(learned: Learned) -> Refused:
+    """What is said of a statement that was not learnt."""
+    return Refused(
+        learned.said,
+        hint="`festinger refusals` lists what was not learnt; a person may have it learnt all the same.",
+        reasons=list(learned.reasons),
+        refusal=str(learned.refusal) if learned.refusal else None,
+    )

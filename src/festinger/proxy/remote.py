@@ -5,7 +5,7 @@ errors of this tree, so that a command ends alike whether it opened the store it
 this room because this room speaks HTTP to others; it forwards nothing and knows nothing of what is asked.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -60,6 +60,28 @@ class Remote:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ServerAway(f"Nothing answers at {self.base}: {type(error).__name__}.") from error
 
+    async def ask_lines(self, path: str, lines: Sequence[bytes], **query: str) -> AsyncIterator[Any]:
+        """Send lines of JSON; the documents that it answers with, as they come."""
+        asked = {**({"space": self.space} if self.space != MAIN else {}), **query}
+        headers = {**self._headers(), "content-type": "application/x-ndjson"}
+        # It answers while it works: what may take long is the whole, not the way to the next line.
+        patience = aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=ANSWER_SECONDS)
+        try:
+            async with self.client.post(
+                self.base + path,
+                params=asked,
+                data=b"\n".join(lines),
+                headers=headers,
+                timeout=patience,
+                allow_redirects=False,
+            ) as answer:
+                if answer.status >= 400:
+                    _document(await answer.content.read(MAX_ANSWER), status=answer.status, base=self.base)
+                async for line in _lines(answer.content):
+                    yield _document(line, status=answer.status, base=self.base)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise ServerAway(f"Nothing answers at {self.base}: {type(error).__name__}.") from error
+
     def _headers(self) -> dict[str, str]:
         key = {"x-festinger-key": self.key} if self.key else {}
         return {"content-type": "application/json", **key}
@@ -91,6 +113,18 @@ def checked_address(address: str) -> str:
             hint="Write it as `http://127.0.0.1:11435`; the key is given apart.",
         )
     return parts.geturl().rstrip("/")
+
+
+async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Lines of any length."""
+    rest = b""
+    async for chunk in content.iter_any():
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            if line.strip():
+                yield line
+    if rest.strip():
+        yield rest
 
 
 def _document(raw: bytes, *, status: int, base: str) -> Any:

@@ -7,32 +7,28 @@ the rest is being learnt, so a caller who loses the connection knows how far it 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.datastructures import QueryParams
 from starlette.responses import Response, StreamingResponse
 
-from festinger.errors import BadInput, FestingerError, NotAuthorised, Refused, TooLarge
-from festinger.ids import MemoryId, Origin
+from festinger.errors import BadInput, FestingerError, NotAuthorised, TooLarge
+from festinger.ids import MemoryId
 from festinger.memory.batch import BATCH, MOST_ITEMS, failed, learn_many
 from festinger.memory.decision import Action
 from festinger.memory.given import Given
-from festinger.memory.history import Wanted, get, history, page
-from festinger.memory.kinds import Status, kind_of
+from festinger.memory.history import get, history, page
 from festinger.memory.learn import learn
-from festinger.memory.learned import Learned
+from festinger.memory.learned import Learned, refusal_of
 from festinger.memory.memory import Memory, Place
 from festinger.memory.states import find, meant
+from festinger.memory.wanted import wanted_in
 from festinger.memory.why import why
 from festinger.web.access import Scope
 from festinger.web.listing import cursor_of, limit_of, page_of
 from festinger.web.route import Call, Route, answer, first_fault, request_id
 from festinger.web.speaking import is_person, origin_of, place_of, viewer_of
-
-Name = TypeVar("Name", bound=StrEnum)
 
 KEY_HEADER = "idempotency-key"
 LINES = "application/x-ndjson"
@@ -143,28 +139,11 @@ async def list_memories(call: Call) -> Response:
     return answer(page_of([memory.as_json() for memory in found], limit=limit, last=last))
 
 
-def wanted_in(asked: QueryParams) -> Wanted:
-    """Which memories a query asks for. Without a status, those that stand; `all` is every status."""
-    status = asked.get("status")
-    statuses = None if status == "all" else [_one_of(Status, status, "status")] if status else [Status.ACTIVE]
-    kinds = [kind_of(each) for each in asked.getlist("kind")]
-    origins = [_one_of(Origin, each, "origin") for each in asked.getlist("origin")]
-    return Wanted(
-        statuses=statuses,
-        kinds=kinds,
-        origins=origins,
-        subject=asked.get("subject"),
-        words=asked.get("q"),
-        as_of=moment_in(asked, "as_of"),
-        valid_at=moment_in(asked, "valid_at"),
-    )
-
-
 async def one_memory(call: Call) -> Response:
     asked, desk = call.request.query_params, call.app.memory.desk
     memory, place = await looked_at(call)
-    as_of, valid_at = moment_in(asked, "as_of"), moment_in(asked, "valid_at")
-    found = await get(desk, place, memory, as_of=as_of, valid_at=valid_at)
+    wanted = wanted_in(asked)
+    found = await get(desk, place, memory, as_of=wanted.as_of, valid_at=wanted.valid_at)
     return versioned(answer(found.as_json()), found)
 
 
@@ -193,20 +172,6 @@ async def looked_at(call: Call) -> tuple[MemoryId, Place]:
     return memory, replace(place, agent=owner or place.agent)
 
 
-def moment_in(asked: QueryParams, name: str) -> datetime | None:
-    """A moment of a query, which must name its offset."""
-    text = asked.get(name)
-    if text is None:
-        return None
-    try:
-        # A `+` of an offset that was not escaped arrives as a space.
-        return datetime.fromisoformat(text.replace(" ", "+"))
-    except ValueError as error:
-        raise BadInput(
-            f"`{name}` is no moment: `{text[:40]}`.", hint="Write it as `2026-01-05T12:00:00Z`."
-        ) from error
-
-
 def versioned(response: Response, memory: Memory) -> Response:
     """The answer with the version that a change may name."""
     response.headers["etag"] = f'"{memory.version}"'
@@ -221,29 +186,11 @@ def _told(call: Call, learned: Learned) -> Response:
     return versioned(response, learned.memory) if learned.memory else response
 
 
-def refusal_of(learned: Learned) -> Refused:
-    """What is said of a statement that was not learnt."""
-    return Refused(
-        learned.said,
-        hint="`festinger refusals` lists what was not learnt; a person may have it learnt all the same.",
-        reasons=list(learned.reasons),
-        refusal=str(learned.refusal) if learned.refusal else None,
-    )
-
-
 def _one_key(call: Call, in_body: str | None) -> str | None:
     header = call.request.headers.get(KEY_HEADER)
     if header and in_body and header != in_body:
         raise BadInput("The header `Idempotency-Key` and `key` differ.", hint="Send one of them.")
     return header or in_body
-
-
-def _one_of(names: type[Name], given: str, what: str) -> Name:
-    try:
-        return names(given)
-    except ValueError as error:
-        known = ", ".join(f"`{each}`" for each in names)
-        raise BadInput(f"`{given[:40]}` is no {what}.", hint=f"Say {known}.") from error
 
 
 MEMORIES = "/admin/api/memories"

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput
 from festinger.ids import read_id
-from festinger.memory.changes import Change, Op, list_changes
+from festinger.memory.changes import Change, list_changes, op_of
 from festinger.memory.releasing import release
 from festinger.memory.revising import Revised, archive, edit, merge, restore, supersede
 from festinger.memory.splitting import split
@@ -126,14 +126,6 @@ def version_in(request: Request) -> int | None:
     if not bare.isascii() or not bare.isdigit() or len(bare) > 18:
         raise BadInput(f"`If-Match` names no version: `{given[:40]}`.", hint='Send the `ETag`, as `"3"`.')
     return int(bare)
-
-
-def op_of(name: str) -> Op:
-    try:
-        return Op(name)
-    except ValueError as error:
-        known = ", ".join(f"`{each}`" for each in Op)
-        raise BadInput(f"`{name[:40]}` is no kind of change.", hint=f"Say {known}.") from error
 
 
 def _next(found: list[Change], limit: int) -> str | None:

@@ -1,0 +1,42 @@
+"""How does a demo speak to the memory of its ground?
+
+Through the handle that the library gives out, as its owner; what comes back is told in a line or two.
+"""
+
+from festinger.app.memory import Memory
+from festinger.cli.demos.ground import Ground
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
+from festinger.memory.history import page
+from festinger.memory.learned import Learned
+from festinger.memory.memory import Memory as Remembered
+from festinger.memory.memory import Place
+from festinger.memory.wanted import Wanted
+
+SESSION = SessionId("demo")
+
+
+def handle_of(ground: Ground) -> Memory:
+    """The memory of the ground, as its owner uses it."""
+    return Memory(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SESSION, _app=ground.app)
+
+
+def told(learned: Learned) -> str:
+    """What became of a statement: the action, the sentence, and what the judges found."""
+    lines = [f"{learned.action}: {learned.said}"]
+    if learned.judgement is not None:
+        guards = f" ({', '.join(learned.judgement.guards)})" if learned.judgement.guards else ""
+        lines.append(f"{learned.judgement.judge}: {learned.judgement.relation}{guards}")
+    return "\n".join(lines)
+
+
+async def standing(ground: Ground, *, every: bool = False) -> str:
+    """What is remembered, oldest first, a line each; with `every` what no longer stands too."""
+    place = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
+    wanted = Wanted(statuses=None) if every else Wanted()
+    found = await page(ground.app.memory.desk, place, wanted)
+    return "\n".join(_line(each) for each in reversed(found))
+
+
+def _line(memory: Remembered) -> str:
+    again = f", said {memory.confirmation_count + 1} times" if memory.confirmation_count else ""
+    return f"{memory.content} ({memory.status}{again})"

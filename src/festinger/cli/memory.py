@@ -1,0 +1,237 @@
+"""`festinger learn`, `memories`, `why`, `history`, `changes`, `undo` and `judgements`: what is remembered."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from festinger.cli.command import command, listing
+from festinger.cli.desk import Desk
+from festinger.cli.outlook import MOST_LISTED, Document
+from festinger.cli.shelf import shelf
+from festinger.errors import BadInput
+
+SHORT = 13
+"""Characters by which an id is shown and found again."""
+
+Id = Annotated[str, typer.Argument(help="Id of the memory, or its beginning.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At most so many.")]
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "learn", may_ask_server=True)(learn)
+    group = typer.Typer(help="What is remembered.\n\nExample: festinger memories --subject server")
+    app.add_typer(group, name="memories")
+    listing(group, may_ask_server=True)(list_memories)
+    command(group, "show", may_ask_server=True)(show_memory)
+    command(app, "why", may_ask_server=True)(tell_why)
+    command(app, "history", may_ask_server=True)(tell_history)
+    command(app, "changes", may_ask_server=True)(list_changes)
+    command(app, "undo", may_ask_server=True)(undo)
+    asked = typer.Typer(help="What judges said of two statements.\n\nExample: festinger judgements --waiting")
+    app.add_typer(asked, name="judgements")
+    listing(asked, may_ask_server=True)(list_judgements)
+    command(asked, "answer", may_ask_server=True)(answer)
+
+
+async def learn(
+    desk: Desk,
+    text: Annotated[str | None, typer.Argument(help="One statement.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Many statements: a JSON object or a text each line.")
+    ] = None,
+    subject: Annotated[str | None, typer.Option("--subject", help="What it is about.")] = None,
+    kind: Annotated[str, typer.Option("--kind", help="fact, preference, procedural …")] = "fact",
+    origin: Annotated[
+        str | None, typer.Option("--origin", help="Whose word it is; yours if left out.")
+    ] = None,
+    source: Annotated[str | None, typer.Option("--source", help="Where it was read.")] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", help="A word to find it by; once each.")] = None,
+) -> int | None:
+    """Learn a statement, or a file of them; run again, a file goes on where it stopped.
+
+    Example: festinger learn 'The server has 32 GB' --subject server
+    """
+    if (text is None) is (file is None):
+        raise BadInput("Give one statement, or a file of them.", hint="`festinger learn --help` shows both.")
+    if file is not None:
+        from festinger.cli.teaching import teach
+
+        return await teach(
+            desk, file, given(kind=kind, subject=subject, origin=origin, source=source, tags=tags)
+        )
+    statement = given(text=text, kind=kind, subject=subject, origin=origin, source=source, tags=tags)
+    async with shelf(desk, learns=True) as memories:
+        learned = await memories.learn(statement)
+    desk.show(learned, text=_told(learned))
+    return None
+
+
+def given(**fields: Any) -> Document:
+    """What was given of a statement."""
+    return {name: value for name, value in fields.items() if value}
+
+
+async def list_memories(
+    desk: Desk,
+    words: Annotated[str | None, typer.Option("--words", help="Words that it holds.")] = None,
+    subject: Annotated[str | None, typer.Option("--subject", help="What it is about.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="fact, preference, procedural …")] = None,
+    status: Annotated[
+        str | None, typer.Option("--status", help="active, held, quarantined …, or all.")
+    ] = None,
+    origin: Annotated[str | None, typer.Option("--origin", help="Whose word it is.")] = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", help="What was believed at this moment.")] = None,
+    valid_at: Annotated[str | None, typer.Option("--valid-at", help="What held at this moment.")] = None,
+    limit: Limit = 50,
+) -> None:
+    """Memories, the newest first; without a status those that stand.
+
+    Example: festinger memories list --status quarantined
+    """
+    fields = {"q": words, "subject": subject, "kind": kind, "status": status, "origin": origin}
+    query = given(**fields, as_of=as_of, valid_at=valid_at)
+    async with shelf(desk) as memories:
+        found = await memories.memories(query, limit=limit)
+    rows = ((each["id"][:SHORT], each["content"], each["status"], each["origin"]) for each in found)
+    table = desk.table(("id", "content", "status", "origin"), rows)
+    desk.show(found, table=table, text="Nothing is remembered here. `festinger learn '…'` teaches something.")
+
+
+async def show_memory(desk: Desk, memory: Id) -> None:
+    """One memory with all that is kept of it.
+
+    Example: festinger memories show 018f3a5e-7b21
+    """
+    async with shelf(desk) as memories:
+        found = await memories.memory(memory)
+    rows = ((name, value) for name, value in found.items() if value not in (None, [], {}, ""))
+    desk.show(found, table=desk.table(("", ""), rows))
+
+
+async def tell_why(desk: Desk, memory: Id) -> None:
+    """On what a belief rests.
+
+    Example: festinger why 018f3a5e-7b21
+    """
+    async with shelf(desk) as memories:
+        found = await memories.why(memory)
+    desk.show(found, table=desk.table(("", "", "", ""), _reasons(found)))
+
+
+def _reasons(why: Document) -> list[tuple[object, ...]]:
+    said = [
+        (
+            "said",
+            each["wording"],
+            each["origin"],
+            each["day"] if each["counted"] else each["uncounted_because"],
+        )
+        for each in why["said"]
+    ]
+    near = [
+        (title, each["content"], each["origin"], each["id"][:SHORT])
+        for title, name in (("from", "derives_from"), ("holds up", "supports"), ("replaced", "supersedes"))
+        for each in why[name]
+    ]
+    if why["superseded_by"]:
+        later = why["superseded_by"]
+        near.append(("replaced by", later["content"], later["origin"], later["id"][:SHORT]))
+    judged = [("judged", each["relation"], each["judge"], each["reasoning"]) for each in why["judgements"]]
+    done = [("changed", each["op"], each["by"], each["id"]) for each in why["changes"]]
+    return [*said, *near, *judged, *done]
+
+
+async def tell_history(desk: Desk, memory: Id) -> None:
+    """What a memory replaced, newest first, and everything that was done.
+
+    Example: festinger history 018f3a5e-7b21
+    """
+    async with shelf(desk) as memories:
+        found = await memories.history(memory)
+    rows = [
+        *(
+            (each["created_at"], each["status"], each["content"], each["id"][:SHORT])
+            for each in found["memories"]
+        ),
+        *((each["at"], each["op"], each["by"], each["id"]) for each in found["changes"]),
+    ]
+    desk.show(found, table=desk.table(("when", "what", "", "id"), rows))
+
+
+async def list_changes(
+    desk: Desk,
+    op: Annotated[str | None, typer.Option("--op", help="supersede, merge, edit, archive …")] = None,
+    memory: Annotated[str | None, typer.Option("--memory", help="Of this memory alone.")] = None,
+    limit: Limit = 50,
+) -> None:
+    """What was done to memories, the newest first; `festinger undo` takes one back.
+
+    Example: festinger changes --op supersede
+    """
+    async with shelf(desk) as memories:
+        found = await memories.changes(given(op=op, subject=memory), limit=limit)
+    rows = (
+        (each["id"], each["op"], each["by"], each["at"], "undone" if each["undone_at"] else each["reason"])
+        for each in found
+    )
+    table = desk.table(("id", "what", "by", "at", "why"), rows)
+    desk.show(found, table=table, text="Nothing was changed.")
+
+
+async def undo(desk: Desk, change: Annotated[str, typer.Argument(help="Id of the change.")]) -> None:
+    """Take a change back.
+
+    Example: festinger undo 018f3a5e-7b21-7000-8000-000000000001
+    """
+    async with shelf(desk) as memories:
+        undone = await memories.undo(change)
+    rows = ((each["id"][:SHORT], each["status"], each["content"]) for each in undone["memories"])
+    desk.say("Taken back. As it is now:")
+    desk.show(undone, table=desk.table(("id", "status", "content"), rows))
+
+
+async def list_judgements(
+    desk: Desk,
+    waiting: Annotated[bool, typer.Option("--waiting", help="Only what no judge was sure of.")] = False,
+    limit: Limit = 50,
+) -> None:
+    """What judges said of two statements, the newest first.
+
+    Example: festinger judgements list --waiting
+    """
+    async with shelf(desk) as memories:
+        found = await memories.judgements({"final": "false"} if waiting else {}, limit=limit)
+    rows = (
+        (each["id"], each["old"]["content"], each["new"]["content"], each["relation"], each["judge"])
+        for each in found
+    )
+    table = desk.table(("id", "first", "second", "relation", "judge"), rows)
+    desk.show(found, table=table, text="Nothing waits." if waiting else "Nothing was judged.")
+
+
+async def answer(
+    desk: Desk,
+    judgement: Annotated[str, typer.Argument(help="Id of the judgement.")],
+    relation: Annotated[str, typer.Argument(help="same, update, contradicts, refines, or both.")],
+    note: Annotated[str, typer.Option("--note", help="Why.")] = "",
+) -> None:
+    """Say how two statements relate, where no judge was sure; `both` is that both hold.
+
+    Example: festinger judgements answer 018f3a5e-7b21-7000-8000-000000000001 both
+    """
+    async with shelf(desk) as memories:
+        done = await memories.answer(judgement, relation, note=note)
+    desk.show(done, text=f"Kept, and done: {done['action']}.")
+
+
+def _told(learned: Document) -> str:
+    memory = learned["memory"]
+    lines = [learned["said"]]
+    if memory:
+        lines.append(f"{memory['id'][:SHORT]}  {memory['content']}")
+    if learned["conflict"]:
+        lines.append(f"Conflict {learned['conflict']}; `festinger conflicts` decides.")
+    if learned["change"]:
+        lines.append(f"`festinger undo {learned['change']}` takes it back.")
+    return "\n".join(lines)
