@@ -1,0 +1,117 @@
+"""The suite `learn`: what does learning cost, and does it cost more the more is remembered?
+
+Single statements, repeated ones and batches, each held against everything that is remembered, at a thousand, ten
+thousand and a hundred thousand memories. The vectors come from a toy of 384 dimensions that costs next to nothing, so
+what is measured is learning without embedding. The measuring happens in `remembering`, in a process of its own.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from math import log
+from statistics import mean, median
+
+from festinger.bench.curve import Curve
+from festinger.bench.house import own_environment, throw_away_home
+from festinger.bench.remembering import Stand
+from festinger.bench.result import Metric, Sample, at_least, at_most, percentile
+from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.errors import CannotStart
+
+METRICS: Sequence[Metric] = (
+    Metric(name="learn.single.p50", unit="ms", about="one new statement, median", goal=at_most(15)),
+    Metric(name="learn.single.p95", unit="ms", about="one new statement, p95", goal=at_most(40)),
+    Metric(name="learn.confirm.p50", unit="ms", about="the same words again, median", goal=at_most(5)),
+    Metric(name="learn.batch", unit="facts/s", about="batches with dedup", goal=at_least(200)),
+    Metric(
+        name="learn.growth",
+        unit="times",
+        about="median at the largest size against the smallest",
+        goal=at_most(3),
+    ),
+    Metric(
+        name="learn.slope",
+        unit="exponent",
+        about="of the median against the number of memories",
+        goal=at_most(0.2),
+    ),
+    Metric(name="learn.pairs.most", unit="pairs", about="judged for one statement, most", goal=at_most(50)),
+    Metric(
+        name="learn.pairs.slope",
+        unit="exponent",
+        about="of judged pairs against the number of memories",
+        goal=at_most(0.02),
+    ),
+)
+
+
+async def measure(bench: Bench) -> Measured:
+    bench.say("Learning statements, up to a hundred thousand.")
+    file = bench.folder / "learnt.json"
+    amount = "quick" if bench.quick else "full"
+    async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "festinger.bench.remembering", str(file), amount, str(bench.seed)),
+            stdin=asyncio.subprocess.DEVNULL,
+            env=own_environment(home),
+            cwd=home.parent,
+        )
+        try:
+            if await process.wait():
+                raise CannotStart("Learning could not be measured; its last words are above.")
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+    stands = [Stand(**each) for each in json.loads(file.read_bytes())]
+    return Measured(samples=samples(stands), curves=[growth(stands)])
+
+
+def samples(stands: Sequence[Stand]) -> list[Sample]:
+    """The numbers of one run: those of the largest size, and how they grew."""
+    first, last = stands[0], stands[-1]
+    medians = [(each.memories, median(each.single)) for each in stands]
+    # One more than was judged, because nothing to judge is a good number that has no logarithm.
+    judged = [(each.memories, 1 + mean(each.pairs)) for each in stands]
+    found: dict[str, tuple[float, int]] = {
+        "learn.single.p50": (1000 * median(last.single), len(last.single)),
+        "learn.single.p95": (1000 * percentile(last.single, 0.95), len(last.single)),
+        "learn.confirm.p50": (1000 * median(last.confirm), len(last.confirm)),
+        "learn.batch": (last.batch_items / max(last.batch_seconds, 1e-9), last.batch_items),
+        "learn.growth": (median(last.single) / median(first.single), len(stands)),
+        "learn.slope": (slope(medians), len(stands)),
+        "learn.pairs.most": (max(max(each.pairs) for each in stands), len(last.pairs)),
+        "learn.pairs.slope": (slope(judged), len(stands)),
+    }
+    return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
+
+
+def slope(points: Sequence[tuple[float, float]]) -> float:
+    """The exponent with which the second number grows with the first: the line through their logarithms."""
+    xs, ys = [log(x) for x, _ in points], [log(y) for _, y in points]
+    middle_x, middle_y = mean(xs), mean(ys)
+    spread = sum((x - middle_x) ** 2 for x in xs)
+    return sum((x - middle_x) * (y - middle_y) for x, y in zip(xs, ys, strict=True)) / spread
+
+
+def growth(stands: Sequence[Stand]) -> Curve:
+    return Curve(
+        name="learn.growth",
+        title="How long learning one statement takes, by how much is remembered",
+        x="memories",
+        y="milliseconds",
+        points={
+            "new": [(each.memories, 1000 * median(each.single)) for each in stands],
+            "said again": [(each.memories, 1000 * median(each.confirm)) for each in stands],
+        },
+        counted=False,
+    )
+
+
+LEARN = Suite(
+    name="learn",
+    about="Learning at a thousand, ten thousand and a hundred thousand memories.",
+    metrics=METRICS,
+    measure=measure,
+)
