@@ -17,14 +17,32 @@ set relation = excluded.relation, current = excluded.current, confidence = exclu
                                                else 0 end + 1]
 returning id;
 
--- name: end_waiting
--- Ends the waiting of a pair with what was said of it at last.
-update judgement
-set relation = %(relation)s, current = %(current)s, confidence = %(confidence)s, judge = %(judge)s,
-    reasoning = %(reasoning)s, guards = %(guards)s, prompt_hash = %(prompt_hash)s, final = true, next_try = null,
-    latency_ms = %(latency_ms)s, at = %(now)s
-where space_id = %(space)s and old_ref = %(old_ref)s and new_ref = %(new_ref)s and not final
-returning id;
+-- name: keep_final_judgements
+-- Keeps what was said of pairs for good: ends the waiting of those that wait, and adds the others.
+with said as (
+    select * from jsonb_to_recordset(%(rows)s::jsonb) as r (
+        id uuid, old_ref uuid, new_ref uuid, old_hash text, new_hash text, relation text, current text,
+        confidence double precision, judge text, reasoning text, guards jsonb, prompt_hash text,
+        latency_ms double precision)
+), ended as (
+    update judgement j
+    set relation = s.relation, current = s.current, confidence = s.confidence, judge = s.judge,
+        reasoning = s.reasoning, guards = array(select jsonb_array_elements_text(s.guards)),
+        prompt_hash = s.prompt_hash, final = true, next_try = null, latency_ms = s.latency_ms, at = %(now)s
+    from said s
+    where j.space_id = %(space)s and j.old_ref = s.old_ref and j.new_ref = s.new_ref and not j.final
+    returning j.id, j.old_ref, j.new_ref
+), added as (
+    insert into judgement (space_id, id, old_ref, new_ref, old_hash, new_hash, relation, current, confidence, judge,
+                           reasoning, guards, prompt_hash, final, attempts, next_try, latency_ms, at)
+    select %(space)s, s.id, s.old_ref, s.new_ref, decode(s.old_hash, 'hex'), decode(s.new_hash, 'hex'), s.relation,
+           s.current, s.confidence, s.judge, s.reasoning, array(select jsonb_array_elements_text(s.guards)),
+           s.prompt_hash, true, 1, null, s.latency_ms, %(now)s
+    from said s
+    where not exists (select 1 from ended e where e.old_ref = s.old_ref and e.new_ref = s.new_ref)
+    returning id, old_ref, new_ref
+)
+select id, old_ref, new_ref from ended union all select id, old_ref, new_ref from added;
 
 -- name: known_judgements
 -- What was finally said of pairs of texts: by people, or by a judge that is still the present one.

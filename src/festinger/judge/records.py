@@ -5,6 +5,7 @@ try moves on and the last one ends. The same pair of texts is not judged twice b
 overrules whatever was said before. Which pair to judge, and what follows, is left to others.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,11 +14,13 @@ from uuid import UUID
 
 from festinger.clock import Clock
 from festinger.errors import NotFound
+from festinger.events.event import Happening
 from festinger.events.outbox import Outbox
-from festinger.ids import NewId, SpaceId
+from festinger.ids import NewId, SpaceId, TraceId
 from festinger.judge.judgement import Current, Guard, Judgement, Relation, by_person
 from festinger.judge.pair import Opinion, Pair, Record, Waiting
 from festinger.judge.waiting import MAX_TRIES, next_try
+from festinger.seeing.trace import present_request
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -66,21 +69,52 @@ async def known(desk: Desk, space: SpaceId, pairs: Sequence[Pair], *, judges: Se
 async def keep(
     desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]
 ) -> list[UUID]:
-    """Keep what was said, in the transaction of what follows from it; the ids, in the same order."""
-    return [await _keep(desk, transaction, space, opinion) for opinion in opinions]
+    """Keep what was said, in the transaction of what follows from it; the ids, in the same order.
+
+    What is final is kept at once, however much it is; what waits is kept one by one, for each may wait already.
+    """
+    final = [each for each in opinions if each.judgement.final]
+    kept = await _keep_final(desk, transaction, space, final) if final else {}
+    for each in opinions:
+        if not each.judgement.final:
+            row = await transaction.one(Q["keep_judgement"], **_columns(desk, space, each))
+            kept[each.pair.old_ref, each.pair.new_ref] = row["id"]
+    ids = [kept[each.pair.old_ref, each.pair.new_ref] for each in opinions]
+    told = [_happening(id_, each) for id_, each in zip(ids, opinions, strict=True)]
+    await desk.outbox.emit_all(transaction, told, space=space)
+    return ids
 
 
-async def _keep(desk: Desk, transaction: Transaction, space: SpaceId, opinion: Opinion) -> UUID:
-    said, pair = opinion.judgement, opinion.pair
-    values = _columns(desk, space, opinion)
-    ended = await transaction.maybe(Q["end_waiting"], **_only(values, "end_waiting")) if said.final else None
-    if ended is not None:
-        kept: UUID = ended["id"]
-    else:
-        row = await transaction.one(Q["keep_judgement"], **values)
-        kept = row["id"]
-    await _tell(desk, transaction, space, kept=kept, pair=pair, said=said)
-    return kept
+async def _keep_final(
+    desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]
+) -> dict[tuple[UUID, UUID], UUID]:
+    """Where each was kept, by its pair."""
+    rows = [_columns(desk, space, each) for each in opinions]
+    hashes = ("old_hash", "new_hash")
+    told = [
+        {name: row[name].hex() if name in hashes else row[name] for name in _FINAL_COLUMNS} for row in rows
+    ]
+    found = await transaction.all(
+        Q["keep_final_judgements"], space=space, now=desk.clock(), rows=json.dumps(told, default=str)
+    )
+    return {(row["old_ref"], row["new_ref"]): row["id"] for row in found}
+
+
+_FINAL_COLUMNS = (
+    "id",
+    "old_ref",
+    "new_ref",
+    "old_hash",
+    "new_hash",
+    "relation",
+    "current",
+    "confidence",
+    "judge",
+    "reasoning",
+    "guards",
+    "prompt_hash",
+    "latency_ms",
+)
 
 
 def _columns(desk: Desk, space: SpaceId, opinion: Opinion) -> dict[str, Any]:
@@ -109,21 +143,16 @@ def _columns(desk: Desk, space: SpaceId, opinion: Opinion) -> dict[str, Any]:
     }
 
 
-def _only(values: dict[str, Any], query: str) -> dict[str, Any]:
-    return {name: values[name] for name in Q[query].parameters}
-
-
-async def _tell(
-    desk: Desk, transaction: Transaction, space: SpaceId, *, kept: UUID, pair: Pair, said: Judgement
-) -> None:
+def _happening(kept: UUID, opinion: Opinion) -> Happening:
+    pair, said = opinion.pair, opinion.judgement
     about = {"judgement": str(kept), "old": str(pair.old_ref), "new": str(pair.new_ref)}
     verdict = {"relation": said.relation.value, "confidence": said.confidence, "judge": said.judge}
-    await desk.outbox.emit(
-        transaction,
-        "judgement_made" if said.final else "judgement_waiting",
-        space=space,
+    request = present_request()
+    return Happening(
+        name="judgement_made" if said.final else "judgement_waiting",
         subject=str(pair.new_ref),
         payload={**about, **verdict} if said.final else about,
+        trace=TraceId(request) if request else None,
     )
 
 
