@@ -17,7 +17,7 @@ def shell(shell: Shell) -> Shell:
     return Shell(home=shell.home, database=shell.database, environment=HASHED)
 
 
-@pytest.mark.requirement("M-106", "U-20")
+@pytest.mark.requirement("M-106")
 def test_a_person_learns_asks_why_and_takes_back(shell: Shell):
     first = shell("learn", SMALL, "--tag", "hardware", "--json").json
     second = shell("learn", LARGE)
@@ -34,7 +34,7 @@ def test_a_person_learns_asks_why_and_takes_back(shell: Shell):
     assert (SMALL in listed.out, LARGE in listed.out) == (True, True)
 
 
-@pytest.mark.requirement("U-21", "M-106")
+@pytest.mark.requirement("M-106")
 def test_every_command_about_memories_says_the_same_at_a_server(shell: Shell):
     key = shell("keys", "make", "desk", "--role", "reviewer").out.strip()
     with served(shell) as (_, url):
@@ -73,7 +73,7 @@ def test_every_command_about_memories_says_the_same_at_a_server(shell: Shell):
     assert keyless.code == 6
 
 
-@pytest.mark.requirement("M-30", "M-106", "U-24")
+@pytest.mark.requirement("M-30", "M-106")
 def test_a_file_is_learnt_line_by_line_and_again_changes_nothing(shell: Shell, tmp_path: Path):
     file = tmp_path / "facts.jsonl"
     lines = [
@@ -100,7 +100,6 @@ def test_a_file_is_learnt_line_by_line_and_again_changes_nothing(shell: Shell, t
     }
 
 
-@pytest.mark.requirement("U-23")
 @pytest.mark.parametrize(
     ("words", "code"),
     [

@@ -23,7 +23,7 @@ async def asked(at: Any, *texts: str, **more: Any) -> dict[str, Any]:
     return dict(question)
 
 
-@pytest.mark.requirement("J-10", "M-105", "U-12")
+@pytest.mark.requirement("J-10", "M-105")
 @pytest.mark.parametrize(
     ("said", "action", "status"),
     [

@@ -55,7 +55,7 @@ def as_lines(*items: Any) -> bytes:
     return b"\n".join(item if isinstance(item, bytes) else orjson.dumps(item) for item in items)
 
 
-@pytest.mark.requirement("M-20", "M-21", "U-12")
+@pytest.mark.requirement("M-20", "M-21")
 async def test_each_action_is_told_with_its_status_and_all_that_happened(database_url: str, tmp_path: Path):
     async with house(database_url, tmp_path) as at:
         stored = await learn(at, SMALL, tags=["hardware"])
@@ -153,7 +153,7 @@ async def test_a_key_of_an_agent_sees_what_is_shared_and_its_own(database_url: s
         assert (await at.ask("GET", f"{PATH}/{own}/why")).status == 200
 
 
-@pytest.mark.requirement("M-31", "U-10")
+@pytest.mark.requirement("M-31")
 async def test_a_key_makes_a_call_safe_to_repeat(database_url: str, tmp_path: Path):
     async with house(database_url, tmp_path) as at:
         again = {"headers": {"idempotency-key": "k1"}}
@@ -168,7 +168,7 @@ async def test_a_key_makes_a_call_safe_to_repeat(database_url: str, tmp_path: Pa
     assert said == [{"n": 1}]
 
 
-@pytest.mark.requirement("M-35", "U-10")
+@pytest.mark.requirement("M-35")
 @pytest.mark.parametrize(
     ("body", "status"),
     [
@@ -277,7 +277,7 @@ async def test_a_batch_that_the_store_leaves_says_so_in_its_last_line(
     assert [each["error"]["message"] for each in got] == ["The store is away."]
 
 
-@pytest.mark.requirement("M-105", "U-12")
+@pytest.mark.requirement("M-105")
 async def test_memories_are_listed_by_what_they_are_page_by_page(database_url: str, tmp_path: Path):
     async with house(database_url, tmp_path) as at:
         for text, more in (
@@ -312,7 +312,7 @@ async def test_memories_are_listed_by_what_they_are_page_by_page(database_url: s
     assert bad == [422] * 6
 
 
-@pytest.mark.requirement("M-43", "M-105")
+@pytest.mark.requirement("M-105")
 async def test_what_was_believed_then_and_what_held_then_are_asked_for_by_a_moment(
     database_url: str, tmp_path: Path
 ):
@@ -336,7 +336,6 @@ async def test_what_was_believed_then_and_what_held_then_are_asked_for_by_a_mome
         assert (await at.ask("GET", f"{PATH}?as_of={future}")).status == 422
 
 
-@pytest.mark.requirement("U-12")
 async def test_one_memory_is_found_by_the_beginning_of_its_id_with_why_and_history(
     database_url: str, tmp_path: Path
 ):

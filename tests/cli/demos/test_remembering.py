@@ -24,7 +24,7 @@ async def test_a_fact_is_kept_confirmed_replaced_and_brought_back(database_url: 
     assert once_more.got.endswith(f"{FACT} (active, said 2 times)\n{NEWER} (active, said 2 times)")
 
 
-@pytest.mark.requirement("M-14", "M-45")
+@pytest.mark.requirement("M-45")
 async def test_what_a_person_said_stands_whatever_a_page_says(database_url: str, tmp_path: Path):
     async with on_ground(tmp_path, say=lambda _: None, database_url=database_url) as ground:
         known, lie, order, insisted, stands, decided = [scene async for scene in poison(ground)]
