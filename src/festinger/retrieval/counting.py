@@ -60,14 +60,8 @@ async def recount(desk: Desk, space: SpaceId) -> int:
     async with desk.store.transaction(patient=True) as transaction:
         await transaction.all(Q["lock_counts"], space=space)
         await transaction.run(Q["forget_counts"], space=space)
-    counted = 0
-    while True:
-        async with desk.store.transaction(patient=True) as transaction:
-            rows = await transaction.all(Q["uncounted"], space=space, limit=10 * BATCH)
-            await _count(transaction, space, [(row["source"], row["ref"]) for row in rows])
-        if not rows:
-            return counted
-        counted += len(rows)
+        rows = await transaction.all(Q["recount_words"], space=space)
+    return sum(row["docs"] for row in rows)
 
 
 async def _count_batch(desk: Desk, space: SpaceId) -> int:

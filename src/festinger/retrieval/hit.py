@@ -10,11 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+
 from festinger.retrieval.candidate import Candidate
 from festinger.retrieval.weighing import Prior
 
 FIRST_LOOKED_AT = 20
 """Best hits among which newer ones go first."""
+TWINS_AMONG = 60
+"""Best hits among which twins are looked for; what lies behind them is hardly shown."""
 MOST_SOURCES = 2
 """A memory of more turns sums them up and does not stand for each of them."""
 
@@ -87,26 +91,35 @@ def _tell_of_the_same(one: Candidate, other: Candidate, bar: float | None) -> bo
 
 
 def without_twins(hits: Sequence[Hit], *, bar: float | None) -> list[Hit]:
-    """Hits that say nothing that a better one does not say, folded into that one."""
-    kept: list[Hit] = []
-    for hit in hits:
-        twin = next(
-            (at for at, each in enumerate(kept) if _is_twin(each.candidate, hit.candidate, bar)), None
-        )
+    """Hits that say nothing that a better one does not say, folded into that one. Looks at the best ones only."""
+    near, rest = list(hits[:TWINS_AMONG]), list(hits[TWINS_AMONG:])
+    cosines = _cosines([hit.candidate for hit in near])
+    also: dict[int, list[UUID]] = {}
+    for place, hit in enumerate(near):
+        twin = next((at for at in also if _is_twin(near[at], hit, cosines[at][place], bar)), None)
         if twin is None:
-            kept.append(hit)
+            also[place] = []
         else:
-            kept[twin] = replace(kept[twin], also=(*kept[twin].also, hit.candidate.ref))
-    return kept
+            also[twin].append(hit.candidate.ref)
+    return [
+        replace(near[place], also=tuple(folded)) if folded else near[place] for place, folded in also.items()
+    ] + rest
 
 
-def _is_twin(one: Candidate, other: Candidate, bar: float | None) -> bool:
-    if one.owner != other.owner or one.type != other.type:
+def _cosines(candidates: Sequence[Candidate]) -> list[list[float]]:
+    """How near each is to each; far where one has no vector."""
+    sizes = [each.vector.size for each in candidates if each.vector is not None]
+    blank = np.zeros(max(sizes, default=1), dtype=np.float32)
+    vectors = np.stack([blank if each.vector is None else each.vector for each in candidates] or [blank])
+    cosines: list[list[float]] = (vectors @ vectors.T).tolist()
+    return cosines
+
+
+def _is_twin(one: Hit, other: Hit, near: float, bar: float | None) -> bool:
+    mine, yours = one.candidate, other.candidate
+    if mine.owner != yours.owner or mine.type != yours.type:
         return False
-    if one.content == other.content:
-        return True
-    near = likeness(one, other)
-    return near is not None and bar is not None and near >= bar
+    return mine.content == yours.content or (bar is not None and near >= bar)
 
 
 def without_sources(hits: Sequence[Hit]) -> list[Hit]:

@@ -242,18 +242,25 @@ with totals as (delete from words_total t where t.space_id = %(space)s),
     waiting as (delete from words_waiting w where w.space_id = %(space)s)
 delete from words_counted c where c.space_id = %(space)s;
 
--- name: uncounted
--- Texts that are not in the counts, or are there and should not be.
-(select 'memory' as source, m.id as ref from memory m
- where m.space_id = %(space)s and m.status = 'active'
-   and not exists (select 1 from words_counted c where c.space_id = %(space)s and c.source = 'memory' and c.ref = m.id)
- limit %(limit)s)
-union all
-(select 'turn', t.turn_id from turn_index t
- where t.space_id = %(space)s and t.part = 0
-   and not exists (select 1 from words_counted c where c.space_id = %(space)s and c.source = 'turn'
-                   and c.ref = t.turn_id)
- limit %(limit)s);
+-- name: recount_words
+-- Counts the words of all texts of a space whose counts were emptied.
+with texts as (
+    select 'memory' as source, m.id as ref, length(m.content_tsv) as len, strip(m.content_tsv) as terms from memory m
+    where m.space_id = %(space)s and m.status = 'active'
+    union all
+    select 'turn', t.turn_id, t.len, strip(t.content_tsv) from turn_index t
+    where t.space_id = %(space)s and t.part = 0
+), kept as (
+    insert into words_counted (space_id, source, ref, len, terms)
+    select %(space)s, t.source, t.ref, t.len, t.terms from texts t
+), terms as (
+    insert into words_term (space_id, source, term, df)
+    select %(space)s, t.source, u.lexeme, count(*) from texts t cross join lateral unnest(t.terms) as u
+    group by t.source, u.lexeme
+)
+insert into words_total (space_id, source, docs, total_len)
+select %(space)s, t.source, count(*), sum(t.len) from texts t group by t.source
+returning docs;
 
 -- name: unindexed_episodes
 -- Episodes in which something was said that cannot be searched yet.

@@ -30,7 +30,7 @@ from festinger.retrieval.gate import Bar, is_open
 from festinger.retrieval.hit import Hit, in_order, newer_first, without_sources, without_twins
 from festinger.retrieval.packing import packed
 from festinger.retrieval.recalled import Item, Recalled
-from festinger.retrieval.record import Answer, keep
+from festinger.retrieval.record import Answer, keep, written
 from festinger.retrieval.rerank import reranked
 from festinger.retrieval.scoring import Thresholds, arm_ranks, scored, thresholds_of
 from festinger.retrieval.why import why
@@ -92,7 +92,7 @@ async def recall(
         ),
         hits=tuple(gated or ordered),
         shown=dict(shown) if gated else {},
-        whys=tuple(_whys(gated or ordered, candidates, found, thresholds.bar)),
+        whys=tuple(_whys(written(gated or ordered, dict(shown)), hits=hits, found=found, bar=thresholds.bar)),
         bar=thresholds.bar,
     )
     answer = _answered(answer, wish, took=desk.stopwatch() - began)
@@ -149,11 +149,10 @@ def _answered(answer: Answer, wish: Wish, *, took: float) -> Answer:
     return replace(answer, recalled=replace(answer.recalled, items=items, took=took))
 
 
-def _whys(
-    hits: Sequence[Hit], candidates: Sequence[Candidate], found: Found, bar: Bar
-) -> list[Mapping[str, object]]:
-    scores = {hit.candidate.ref: hit.bm25 for hit in hits}
-    places = arm_ranks(candidates, [scores.get(each.ref, 0.0) for each in candidates], found.arms)
+def _whys(told: Sequence[Hit], *, hits: Sequence[Hit], found: Found, bar: Bar) -> list[Mapping[str, object]]:
+    """Why each of those that are shown or written down came."""
+    candidates = [hit.candidate for hit in hits]
+    places = arm_ranks(candidates, [hit.bm25 for hit in hits], found.arms)
     return [
         why(
             hit,
@@ -162,7 +161,7 @@ def _whys(
                 arm: ranks[hit.candidate.ref] for arm, ranks in places.items() if hit.candidate.ref in ranks
             },
         )
-        for hit in hits
+        for hit in told
     ]
 
 

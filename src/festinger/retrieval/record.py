@@ -80,6 +80,11 @@ async def keep(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: st
         log.warning("recall not recorded", why=error.message)
 
 
+def written(hits: Sequence[Hit], shown: Mapping[int, str]) -> Sequence[Hit]:
+    """Of all hits those that are written down: up to the last that is shown, and the next ten."""
+    return hits[: max([*shown, -1]) + 1 + NEXT]
+
+
 def cue_hash(cue: str) -> bytes:
     """Of the words of a cue, whatever their case and spacing."""
     return sha256(" ".join(cue.casefold().split()).encode()).digest()
@@ -91,7 +96,7 @@ def settings_hash(settings: RetrievalSettings) -> str:
 
 def _row(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, embedder: str) -> dict[str, Any]:
     recalled = answer.recalled
-    hits = answer.hits[: max([*answer.shown, -1]) + 1 + NEXT]
+    hits = written(answer.hits, answer.shown)
     return {
         "space": place.space,
         "id": recalled.id,

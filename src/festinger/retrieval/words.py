@@ -6,7 +6,7 @@ without stopwords. Pure arithmetic; counting them is `counting`'s matter, readin
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MOST_TERMS = 32
 """The rarest words of a cue that are searched by."""
@@ -25,6 +25,8 @@ class Statistics:
     docs: int = 0
     total_len: int = 0
     df: Mapping[str, int]
+    _idf: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+    """What was computed once: every candidate asks for the same few words."""
 
     @property
     def average(self) -> float:
@@ -32,8 +34,10 @@ class Statistics:
 
     def idf(self, term: str) -> float:
         """How much a word says; one that was never counted says most."""
-        df = max(1, self.df.get(term, 0))
-        return math.log(1.0 + (max(self.docs, df) - df + 0.5) / (df + 0.5))
+        if term not in self._idf:
+            df = max(1, self.df.get(term, 0))
+            self._idf[term] = math.log(1.0 + (max(self.docs, df) - df + 0.5) / (df + 0.5))
+        return self._idf[term]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
