@@ -14,9 +14,6 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
     TOOL = "tool"
 
-    # That of an enumeration is written in Python, and roles are looked up for each message of each request.
-    __hash__ = str.__hash__
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
