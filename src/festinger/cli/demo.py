@@ -47,7 +47,7 @@ async def loop(desk: Desk) -> None:
 
 
 async def supersede(desk: Desk) -> None:
-    """A fact that changes: replaced without a model, and brought back by a person.
+    """A fact that changes, and a person who takes it back.
 
     Example: festinger demo supersede
     """

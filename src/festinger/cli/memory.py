@@ -48,7 +48,9 @@ async def learn(
     source: Annotated[str | None, typer.Option("--source", help="Where it was read.")] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", help="A word to find it by; once each.")] = None,
 ) -> int | None:
-    """Learn a statement, or a file of them; run again, a file goes on where it stopped.
+    """Learn a statement, or a file of them.
+
+    A file that was cut off goes on where it stopped when the command is run again.
 
     Example: festinger learn 'The server has 32 GB' --subject server
     """
@@ -143,7 +145,7 @@ def _reasons(why: Document) -> list[tuple[object, ...]]:
 
 
 async def tell_history(desk: Desk, memory: Id) -> None:
-    """What a memory replaced, newest first, and everything that was done.
+    """What a memory replaced, and all that was done to it.
 
     Example: festinger history 018f3a5e-7b21
     """
@@ -165,7 +167,7 @@ async def list_changes(
     memory: Annotated[str | None, typer.Option("--memory", help="Of this memory alone.")] = None,
     limit: Limit = 50,
 ) -> None:
-    """What was done to memories, the newest first; `festinger undo` takes one back.
+    """What was done to memories, newest first.
 
     Example: festinger changes --op supersede
     """
@@ -216,7 +218,7 @@ async def answer(
     relation: Annotated[str, typer.Argument(help="same, update, contradicts, refines, or both.")],
     note: Annotated[str, typer.Option("--note", help="Why.")] = "",
 ) -> None:
-    """Say how two statements relate, where no judge was sure; `both` is that both hold.
+    """Say how two statements relate; `both` is that both hold.
 
     Example: festinger judgements answer 018f3a5e-7b21-7000-8000-000000000001 both
     """

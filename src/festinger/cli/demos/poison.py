@@ -7,7 +7,7 @@ agent are locked away; what contradicts a person waits for one.
 from collections.abc import AsyncIterator
 
 from festinger.cli.demos.ground import Ground
-from festinger.cli.demos.handle import handle_of, standing, told
+from festinger.cli.demos.owner import memory_of, standing, told
 from festinger.cli.demos.scene import Scene
 from festinger.memory.learned import Learned
 
@@ -24,7 +24,7 @@ WORDINGS = (
 
 async def poison(ground: Ground) -> AsyncIterator[Scene]:
     """The demo, scene by scene."""
-    memory = handle_of(ground)
+    memory = memory_of(ground)
     known = await memory.learn(TRUTH)
     yield Scene(
         title="A person says something.",
@@ -77,4 +77,4 @@ async def poison(ground: Ground) -> AsyncIterator[Scene]:
 
 
 async def _from_page(ground: Ground, text: str) -> Learned:
-    return await handle_of(ground).learn(text, origin="document", source=PAGE)
+    return await memory_of(ground).learn(text, origin="document", source=PAGE)

@@ -7,7 +7,7 @@ the newer one stand; nothing is lost, and a person's word that both hold is kept
 from collections.abc import AsyncIterator
 
 from festinger.cli.demos.ground import Ground
-from festinger.cli.demos.handle import handle_of, standing, told
+from festinger.cli.demos.owner import memory_of, standing, told
 from festinger.cli.demos.scene import Scene
 
 FACT = "The server has 16 GB of memory"
@@ -25,7 +25,7 @@ async def supersede(ground: Ground) -> AsyncIterator[Scene]:
         why="The same words, whatever their case and punctuation: one memory, said twice. Saying something again is "
         "noted, and is no evidence.",
     )
-    memory = handle_of(ground)
+    memory = memory_of(ground)
     newer = await memory.learn(NEWER)
     yield Scene(
         title="It changes.",
@@ -62,7 +62,7 @@ async def supersede(ground: Ground) -> AsyncIterator[Scene]:
 
 
 async def _learnt(ground: Ground, text: str, *, title: str, why: str) -> Scene:
-    learned = await handle_of(ground).learn(text)
+    learned = await memory_of(ground).learn(text)
     return Scene(
         title=title, said=f"festinger learn '{text}'", what="What became of it", got=told(learned), why=why
     )

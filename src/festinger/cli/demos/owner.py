@@ -15,7 +15,7 @@ from festinger.memory.wanted import Wanted
 SESSION = SessionId("demo")
 
 
-def handle_of(ground: Ground) -> Memory:
+def memory_of(ground: Ground) -> Memory:
     """The memory of the ground, as its owner uses it."""
     return Memory(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SESSION, _app=ground.app)
 
