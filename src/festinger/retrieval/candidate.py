@@ -46,6 +46,8 @@ class Candidate:
     session: str | None
     slot: tuple[str, str] | None
     version: int
+    place: int
+    """Its place among what was said or stored at one moment."""
     owner: str
     speaker: str | None
     disputed: bool
@@ -61,6 +63,11 @@ class Candidate:
     @property
     def happened(self) -> datetime:
         return self.event_time or self.learned_at
+
+    @property
+    def when(self) -> tuple[float, int]:
+        """What later and earlier go by; of a whole session that has one time, the order in it."""
+        return self.happened.timestamp(), self.place
 
     @property
     def is_memory(self) -> bool:
@@ -106,6 +113,7 @@ def candidate_of(
         session=row["session_id"],
         slot=slot,
         version=row["version"],
+        place=row["place"],
         owner=row["owner"],
         speaker=row["speaker"].lower() if row["speaker"] else None,
         disputed=row["disputed"],

@@ -73,7 +73,7 @@ def newer_first(hits: Sequence[Hit], *, window: float, bar: float | None) -> lis
             and _tell_of_the_same(hit.candidate, best[other].candidate, bar)
         ]
         taken.update(group)
-        newest = sorted((best[at] for at in group), key=lambda each: -each.candidate.happened.timestamp())
+        newest = sorted((best[at] for at in group), key=lambda each: each.candidate.when, reverse=True)
         for at, each in zip(group, newest, strict=True):
             best[at] = each if each is best[at] else replace(each, moved=True)
     return best + rest

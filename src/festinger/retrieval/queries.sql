@@ -141,7 +141,8 @@ select 'time', 'turn', dated.turn_id, null, null, null, 0 from (
 select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content_contextualized as context,
     m.origin, m.trust, m.confidence, m.weight_alpha, m.weight_beta, m.access_count, m.immutable, m.status,
     m.event_time, m.created_at as learned_at, m.last_accessed, m.last_confirmed, m.source, m.session_id,
-    m.subject_key, m.attribute_key, m.version, coalesce(m.agent_id, '') as owner, m.subject as speaker,
+    m.subject_key, m.attribute_key, m.version, m.seq as place, coalesce(m.agent_id, '') as owner,
+    m.subject as speaker,
     length(m.content_tsv) as len, held.terms, held.own, held.beside,
     halfvec_send(v.embedding::halfvec) as vector, null::double precision as best,
     array(select l.to_id from memory_link l where l.space_id = m.space_id and l.from_id = m.id
@@ -161,7 +162,7 @@ union all
 select 'turn', t.turn_id, 'turn', whole.content, null, t.context,
     t.origin, t.trust, 0.5, 1.0, 4.0, 0, false, 'active',
     t.at, t.at, null, null, t.episode_id::text, t.session_id,
-    null, null, 1, t.agent_id, t.speaker,
+    null, null, 1, t.seq, t.agent_id, t.speaker,
     t.len, held.terms, held.own, held.beside,
     halfvec_send(case when t.model = {model} then t.embedding end), whole.best,
     '{}'::uuid[], false
