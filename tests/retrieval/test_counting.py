@@ -3,7 +3,6 @@
 import random
 from uuid import UUID
 
-import pytest
 from tests.jobs.desk import drain, rows
 from tests.memory.remembering import texts
 from tests.retrieval.recalling import Recaller
@@ -42,7 +41,6 @@ def hear(mind: Recaller) -> None:
         mind.desk.outbox.subscribe(name, "count_words", note)
 
 
-@pytest.mark.requirement("R-21")
 async def test_counts_that_follow_what_happens_equal_those_made_anew(by_words: Recaller):
     hear(by_words)
     learnt = [
@@ -63,7 +61,6 @@ async def test_counts_that_follow_what_happens_equal_those_made_anew(by_words: R
     assert followed[0] == [{"source": "memory", "docs": 3, "total_len": 6}]
 
 
-@pytest.mark.requirement("R-21")
 async def test_counting_the_same_twice_counts_it_once(by_words: Recaller):
     await by_words.learn("Green tea.")
     await recount(by_words.searching, MAIN_SPACE)
@@ -74,14 +71,12 @@ async def test_counting_the_same_twice_counts_it_once(by_words: Recaller):
     assert await counts(by_words.store) == once
 
 
-@pytest.mark.requirement("R-21")
 async def test_a_memory_is_found_in_the_moment_it_is_stored(by_words: Recaller):
     await by_words.learn("The walnut tree was felled.")
 
     assert await by_words.texts("walnut") == ["The walnut tree was felled."]
 
 
-@pytest.mark.requirement("R-23")
 async def test_the_best_by_words_are_those_of_an_exhaustive_search(by_words: Recaller):
     chance = random.Random(7)
     for number in range(120):

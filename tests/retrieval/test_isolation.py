@@ -73,7 +73,6 @@ FILTERS: Mapping[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
 }
 
 
-@pytest.mark.requirement("R-06")
 @pytest.mark.parametrize("arm", ARMS)
 async def test_no_filter_lets_a_foreign_row_through_by_any_way(store: Store, arm: str):
     """Every filter against every way of searching; a foreign row would be there twice."""
@@ -94,7 +93,6 @@ async def test_no_filter_lets_a_foreign_row_through_by_any_way(store: Store, arm
     scene.mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-06")
 @pytest.mark.parametrize("arm", ARMS)
 async def test_what_is_excluded_comes_by_no_way(store: Store, arm: str):
     scene = Scene(store, arm)
@@ -105,7 +103,6 @@ async def test_what_is_excluded_comes_by_no_way(store: Store, arm: str):
     scene.mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-15")
 async def test_what_is_being_said_right_now_is_not_brought_to_mind(by_words: Recaller):
     await by_words.say("The harbour festival starts tonight.", session="now")
     await by_words.settle()

@@ -1,6 +1,5 @@
 """From a cue to the few memories worth showing, or an honest nothing."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -131,7 +130,6 @@ async def test_of_equals_the_later_comes_first(by_words: Recaller):
     assert await by_words.texts("green") == ["The green chair is on.", "The green lamp is on."]
 
 
-@pytest.mark.requirement("R-05")
 async def test_only_what_stands_comes_unless_more_is_asked_for(by_words: Recaller):
     learnt = await by_words.learn("The spare key lies under the mat.")
     assert learnt.memory is not None
@@ -237,7 +235,7 @@ class Watched:
 
 
 @pytest.fixture
-def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
+def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     return Watched(monkeypatch)
 
 
@@ -256,7 +254,6 @@ async def test_three_questions_to_the_store_and_nothing_written_before_the_answe
     assert await rows(mind.store, "select * from recall") == []
 
 
-@pytest.mark.requirement("R-74", "R-60")
 async def test_afterwards_it_is_written_down_and_only_counts(by_words: Recaller):
     await learn_all(by_words)
     before = await rows(
@@ -276,7 +273,6 @@ async def test_afterwards_it_is_written_down_and_only_counts(by_words: Recaller)
     assert after == before
 
 
-@pytest.mark.requirement("R-60")
 async def test_what_cannot_be_written_down_fails_no_recall(
     by_words: Recaller, monkeypatch: pytest.MonkeyPatch
 ):
@@ -293,7 +289,6 @@ async def test_what_cannot_be_written_down_fails_no_recall(
     assert await recalls(by_words.searching, MAIN_SPACE) == []
 
 
-@pytest.mark.requirement("R-73")
 async def test_every_item_says_why(by_words: Recaller):
     await learn_all(by_words)
 
@@ -345,7 +340,6 @@ async def test_a_budget_of_tokens_is_kept_and_nothing_is_cut(by_words: Recaller)
     assert none.degraded == ("embedder", "tokens")
 
 
-@pytest.mark.requirement("R-77")
 async def test_what_is_already_shown_is_left_out(by_words: Recaller):
     await learn_all(by_words)
     [item] = (await by_words.recall("cello")).items
@@ -353,7 +347,6 @@ async def test_what_is_already_shown_is_left_out(by_words: Recaller):
     assert await by_words.texts("cello", exclude=[item.id]) == []
 
 
-@pytest.mark.requirement("R-83")
 async def test_a_store_that_is_gone_is_no_empty_memory(by_words: Recaller):
     await learn_all(by_words)
     await by_words.store.pool.close()
@@ -362,7 +355,6 @@ async def test_a_store_that_is_gone_is_no_empty_memory(by_words: Recaller):
         await by_words.recall("cello")
 
 
-@pytest.mark.requirement("R-74")
 async def test_old_recalls_are_let_go(by_words: Recaller):
     await by_words.recall("cello")
     await by_words.written()

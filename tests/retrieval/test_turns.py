@@ -14,7 +14,6 @@ from festinger.retrieval.turns import PART_CHARS, cut, embed_turns, index_turns
 MINUTE = timedelta(minutes=1)
 
 
-@pytest.mark.requirement("R-15")
 @given(st.text(alphabet="ab .!?\n", min_size=1, max_size=4000))
 def test_the_parts_of_a_text_are_the_text(text: str):
     parts = cut(text)
@@ -23,7 +22,6 @@ def test_the_parts_of_a_text_are_the_text(text: str):
     assert all(len(part.rstrip()) <= PART_CHARS for part in parts)
 
 
-@pytest.mark.requirement("R-15")
 def test_a_long_text_is_cut_where_sentences_end():
     sentence = "The river rose again in the night and the old bridge held. "
 

@@ -33,7 +33,6 @@ def test_a_word_that_stands_only_beside_a_text_counts_less():
     assert text.counts == {"tea": 1.0, "green": 0.8}
 
 
-@pytest.mark.requirement("R-21")
 def test_a_word_that_was_never_counted_stands_in_one_text():
     assert statistics(tea=1).idf("unheard") == statistics(tea=1).idf("tea")
 

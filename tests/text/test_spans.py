@@ -15,7 +15,6 @@ def day(year: int, month: int, day: int) -> datetime:
     return datetime(year, month, day, tzinfo=UTC)
 
 
-@pytest.mark.requirement("R-37")
 @pytest.mark.parametrize(
     ("text", "start", "end"),
     [
@@ -45,7 +44,6 @@ def test_a_stretch_of_time_is_read(text: str, start: datetime, end: datetime):
     assert span.certainty == 1.0
 
 
-@pytest.mark.requirement("R-37")
 def test_a_hint_is_less_certain_than_a_date():
     span = span_in("what happened recently?", now=WEDNESDAY)
 

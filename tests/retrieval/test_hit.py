@@ -1,0 +1,184 @@
+"""In which order hits come, and which of them are one."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from festinger.embedding.profiles import bundled_profiles
+from festinger.memory.weight import Weight
+from festinger.retrieval.candidate import Candidate
+from festinger.retrieval.hit import Hit, in_order, newer_first, without_sources, without_twins
+from festinger.retrieval.packing import packed
+from festinger.retrieval.rerank import reordered
+from festinger.retrieval.scoring import is_dormant, thresholds_of, wakes
+from festinger.retrieval.weighing import Prior
+from festinger.retrieval.words import NOTHING_HELD
+from festinger.settings.tree import RetrievalSettings
+
+MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def candidate(number: int, **more: Any) -> Candidate:
+    values: dict[str, Any] = {
+        "type": "memory",
+        "ref": UUID(int=number),
+        "kind": "fact",
+        "content": f"text {number}",
+        "compressed": None,
+        "context": None,
+        "origin": "person",
+        "trust": 1.0,
+        "confidence": 0.5,
+        "weight": Weight(),
+        "effective": Weight(),
+        "immutable": False,
+        "status": "active",
+        "event_time": MONDAY,
+        "learned_at": MONDAY,
+        "last_accessed": None,
+        "source": None,
+        "session": None,
+        "slot": None,
+        "version": 1,
+        "place": number,
+        "owner": "",
+        "speaker": None,
+        "disputed": False,
+        "derives_from": frozenset(),
+        "held": NOTHING_HELD,
+        "vector": None,
+    }
+    return Candidate(**{**values, **more})
+
+
+def hit(number: int, score: float, **more: Any) -> Hit:
+    return Hit(
+        candidate=candidate(number, **more),
+        score=score,
+        match=score,
+        rrf=0.0,
+        bm25=0.0,
+        coverage=0.0,
+        evidence=1.0,
+        prior=Prior(recency=1.0, center=0.2),
+    )
+
+
+def numbers(hits: list[Hit]) -> list[int]:
+    return [each.candidate.ref.int for each in hits]
+
+
+def near(cosine: float) -> np.ndarray[Any, np.dtype[np.float32]]:
+    return np.array([cosine, np.sqrt(1 - cosine**2)], dtype=np.float32)
+
+
+SLOT = ("dana", "lives in")
+
+
+@pytest.mark.requirement("R-04")
+def test_the_better_then_the_later_then_the_id_comes_first():
+    hits = [hit(3, 0.5), hit(2, 0.5), hit(1, 0.5, event_time=MONDAY - DAY), hit(4, 0.9)]
+
+    assert numbers(in_order(hits)) == [4, 2, 3, 1]
+
+
+def test_of_what_fills_one_slot_the_newest_comes_first():
+    hits = [
+        hit(1, 1.0, slot=SLOT, event_time=MONDAY - DAY),
+        hit(2, 0.9),
+        hit(3, 0.8, slot=SLOT, event_time=MONDAY),
+    ]
+
+    moved = newer_first(hits, window=0.3, bar=None)
+
+    assert numbers(moved) == [3, 2, 1]
+    assert [each.moved for each in moved] == [True, False, True]
+
+
+def test_within_one_moment_what_was_said_later_is_newer():
+    hits = [hit(1, 1.0, slot=SLOT), hit(2, 0.9, slot=SLOT)]
+
+    assert numbers(newer_first(hits, window=0.3, bar=None)) == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"score": 0.6}, {"origin": "model"}, {"owner": "agent"}, {"slot": ("dana", "works at")}],
+    ids=["far below", "another speaker", "another owner", "another thing"],
+)
+def test_what_is_not_about_the_same_keeps_its_place(other: dict[str, Any]):
+    given = {"score": 0.9, "slot": SLOT, **other}
+    hits = [hit(1, 1.0, slot=SLOT, event_time=MONDAY - DAY), hit(2, given.pop("score"), **given)]
+
+    assert numbers(newer_first(hits, window=0.3, bar=None)) == [1, 2]
+
+
+def test_nearness_in_meaning_counts_where_there_is_no_slot():
+    hits = [hit(1, 1.0, vector=near(1.0)), hit(2, 0.9, vector=near(0.8))]
+
+    assert numbers(newer_first(hits, window=0.3, bar=0.75)) == [2, 1]
+    assert numbers(newer_first(hits, window=0.3, bar=0.85)) == [1, 2]
+
+
+@pytest.mark.requirement("R-36")
+def test_a_twin_goes_into_the_better_one():
+    hits = [hit(1, 1.0, vector=near(1.0)), hit(2, 0.9, vector=near(0.98)), hit(3, 0.8, vector=near(0.5))]
+
+    folded = without_twins(hits, bar=0.97)
+
+    assert numbers(folded) == [1, 3]
+    assert folded[0].also == (UUID(int=2),)
+
+
+@pytest.mark.requirement("R-36")
+def test_another_owners_equal_words_are_no_twin():
+    hits = [hit(1, 1.0, content="same"), hit(2, 0.9, content="same", owner="agent")]
+
+    assert numbers(without_twins(hits, bar=None)) == [1, 2]
+    assert numbers(without_twins([hits[0], hit(3, 0.8, content="same")], bar=None)) == [1]
+
+
+def test_a_turn_is_left_out_when_a_better_hit_was_learnt_from_it():
+    turn = hit(2, 0.9, type="turn")
+    learnt = hit(1, 1.0, derives_from=frozenset([UUID(int=2)]))
+
+    assert numbers(without_sources([learnt, turn])) == [1]
+    assert numbers(without_sources([turn, learnt])) == [2, 1]
+
+
+@pytest.mark.requirement("R-76")
+def test_whole_then_short_then_not_at_all():
+    long = "many words that take rather a lot of room " * 5
+
+    assert packed([(long, "short"), ("next", None), (long, None)], tokens=5, limit=5) == [
+        (0, "short"),
+        (1, "next"),
+    ]
+    assert packed([("a", None), ("b", None)], tokens=None, limit=1) == [(0, "a")]
+
+
+def test_a_closer_reader_and_our_own_order_are_blended():
+    hits = [hit(1, 1.0), hit(2, 0.8), hit(3, 0.6)]
+
+    ordered = reordered(hits, [-4.0, 6.0, 1.0], share=0.6)
+
+    assert numbers(ordered) == [2, 1, 3]
+    assert [each.score for each in ordered] == pytest.approx([0.8, 0.4, 0.3])
+
+
+def test_only_faded_thoughts_sleep_and_a_strong_cue_wakes_them():
+    settings, bars = RetrievalSettings(), thresholds_of(bundled_profiles()["reference"])
+    faded = Weight(alpha=1.0, beta=7.5)
+    sleeping = candidate(1, kind="episodic", origin="model", effective=faded, best=0.8)
+
+    assert is_dormant(sleeping, settings)
+    assert not is_dormant(candidate(2, kind="episodic", origin="model"), settings)
+    assert not is_dormant(candidate(3, kind="fact", origin="model", effective=faded), settings)
+    assert not is_dormant(candidate(4, kind="episodic", origin="person", effective=faded), settings)
+    assert not wakes(sleeping, 0.3, bars)
+    assert wakes(sleeping, 0.6, bars)
+    assert wakes(candidate(5, best=0.91), 0.0, bars)
