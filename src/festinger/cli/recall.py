@@ -26,7 +26,7 @@ async def recall(
     as_of: Annotated[datetime | None, typer.Option("--as-of", help="As it was believed then (UTC).")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each came.")] = False,
 ) -> None:
-    """What comes to mind for a cue, best first, or that nothing relevant is remembered.
+    """What comes to mind for a cue, the best first; or nothing.
 
     Example: festinger recall 'what is the build server called?'
     """
