@@ -8,6 +8,8 @@ from tests.reference import commands
 from festinger.cli.main import FAMILIES
 
 PATHS = [command.path for command in commands()]
+HIDDEN = {"censors"}
+"""Other names of commands that the help lists already."""
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -23,7 +25,7 @@ def test_the_help_lists_every_command_in_its_order_without_frames(bare_shell: Sh
     said = bare_shell("--help")
     listed = [line.split()[0] for line in said.out.split("Commands:")[1].strip().splitlines()]
 
-    assert listed == list(FAMILIES)
+    assert listed == [name for name in FAMILIES if name not in HIDDEN]
     assert not set(said.out) & set("╭│╰─")
     assert max(map(len, said.lines)) <= 80
 

@@ -252,7 +252,7 @@ class Memory(Conversations):
         return await get(self._desk, self._place, await self._id(memory), as_of=as_of, valid_at=valid_at)
 
     async def why(self, memory: Named) -> Why:
-        """On what a belief rests. Raises `NotFound`."""
+        """On what a memory rests. Raises `NotFound`."""
         return await why(self._desk, self._place, await self._id(memory))
 
     async def history(self, memory: Named) -> History:

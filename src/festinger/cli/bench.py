@@ -112,7 +112,7 @@ async def bench(
     wrong: Wrong = False,
     system: OfSystem = PRODUCT,
 ) -> int:
-    """Measure quality, speed, memory and start on a throw-away store.
+    """Measure quality, speed and memory on a throw-away store.
 
     Example: festinger bench extract loops --data ~/data --report out
     """

@@ -52,7 +52,7 @@ async def forget(
     reason: Reason = "",
     dry_run: DryRun = False,
 ) -> None:
-    """Erase memories, what derives from them and their words, for good.
+    """Erase memories, what derives from them, and their words.
 
     Example: festinger forget --source https://example.org/page --dry-run
     """
@@ -90,7 +90,7 @@ async def repair(
     mode: Annotated[Mode, typer.Option("--mode", help="Lock away, or forget for good.")] = Mode.QUARANTINE,
     dry_run: DryRun = False,
 ) -> None:
-    """Take back all that came from somewhere, with everything that it did.
+    """Take back all that came from one source, and what it did.
 
     Example: festinger repair --source https://example.org/page
     """
@@ -145,7 +145,7 @@ async def reembed(
         str | None, typer.Option("--drop", help="Erase the vectors of this former model.")
     ] = None,
 ) -> None:
-    """Have every memory embedded by the present model, in the background.
+    """Have every memory embedded again by the present model.
 
     Example: festinger reembed
     """

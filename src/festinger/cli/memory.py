@@ -112,7 +112,7 @@ async def show_memory(desk: Desk, memory: Id) -> None:
 
 
 async def tell_why(desk: Desk, memory: Id) -> None:
-    """On what a belief rests.
+    """On what a memory rests.
 
     Example: festinger why 018f3a5e-7b21
     """

@@ -58,7 +58,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """On what a belief rests."""
+    """On what a memory rests."""
 
     memory: Memory
     said: tuple[Sighting, ...]

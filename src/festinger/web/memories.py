@@ -221,7 +221,7 @@ ROUTES = (
         path=f"{MEMORIES}/{{id}}/why",
         scope=Scope.READ,
         endpoint=why_memory,
-        summary="On what a belief rests.",
+        summary="On what a memory rests.",
     ),
     Route(
         method="GET",
