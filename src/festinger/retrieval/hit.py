@@ -85,8 +85,8 @@ def _tell_of_the_same(one: Candidate, other: Candidate, bar: float | None) -> bo
     if one.slot is not None and one.slot == other.slot:
         return True
     if not (one.is_memory and other.is_memory) or one.speaker != other.speaker:
-        # The vector of a turn holds its neighbours' words: that two are near says little of what they tell. Measured:
-        # with turns recall@10 falls by 2 points and the newer of two comes first hardly more often.
+        # The vector of a turn holds its neighbours' words: that two are near says little of what they tell. Measured
+        # on the developers' half: recall@10 of LoCoMo falls from .735 to .720, and the newer comes first no more often.
         return False
     near = likeness(one, other)
     return near is not None and bar is not None and near >= bar
