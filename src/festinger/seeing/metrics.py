@@ -113,7 +113,9 @@ PROXY_BLOCK_TOKENS = _histogram(
 WORLD_REFUSED = _counter("festinger_world_refused_total", "Statements of texts and models dropped.", "reason")
 WORLD_ZERO_HITS = _counter("festinger_world_zero_hits_total", "Salient names that nothing is known about.")
 
-MEMORY_LEARNT = _counter("festinger_memory_learnt_total", "Statements learnt, by what became of them.", "action")
+MEMORY_LEARNT = _counter(
+    "festinger_memory_learnt_total", "Statements learnt, by what became of them.", "action"
+)
 MEMORY_REFUSED = _counter("festinger_memory_refused_total", "Statements not learnt.", "reason")
 MEMORY_JUDGED = _counter("festinger_memory_judged_total", "Judgements of pairs.", "judge", "relation")
 MEMORY_PENDING = _gauge("festinger_memory_pending_count", "Memories of which a judgement is open.")
@@ -133,8 +135,12 @@ CENSORS_FAILED = _counter(
 MEMORY_UNDONE = _counter("festinger_memory_undone_total", "Changes that were taken back.")
 
 OUTCOMES = _counter("festinger_outcomes_total", "Outcomes recorded.", "outcome", "how")
-OUTCOMES_RATE = _gauge("festinger_outcomes_rate", "Share of what was surfaced that came to an outcome, in a week.")
-OUTCOMES_SKIPPED = _counter("festinger_outcomes_skipped_total", "Ids that no outcome could be given to.", "why")
+OUTCOMES_RATE = _gauge(
+    "festinger_outcomes_rate", "Share of what was surfaced that came to an outcome, in a week."
+)
+OUTCOMES_SKIPPED = _counter(
+    "festinger_outcomes_skipped_total", "Ids that no outcome could be given to.", "why"
+)
 OUTCOMES_UNREADABLE = _counter(
     "festinger_outcomes_unreadable_total", "Notes whose outcome cannot be read from what was said."
 )
@@ -144,7 +150,9 @@ SURFACINGS_PENDING = _gauge("festinger_surfacings_pending", "Memories surfaced t
 RECALL_SECONDS = _histogram("festinger_recall_seconds", "Time that a recall took.", "blend")
 RECALLS = _counter("festinger_recalls_total", "Recalls, by what came of them.", "door", "result")
 RECALL_ARM_SECONDS = _histogram("festinger_recall_arm_seconds", "Time that a way of searching took.", "arm")
-RECALL_DEGRADED = _counter("festinger_recall_degraded_total", "Recalls that went on without something.", "what")
+RECALL_DEGRADED = _counter(
+    "festinger_recall_degraded_total", "Recalls that went on without something.", "what"
+)
 RECALL_UNRECORDED = _counter("festinger_recall_unrecorded_total", "Recalls that could not be written down.")
 DORMANT = _gauge("festinger_dormant", "Memories that sleep.")
 

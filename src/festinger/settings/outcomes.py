@@ -33,7 +33,9 @@ class OutcomesSettings(Section):
         "Whether the fifth contradiction ends urgency too, or only the threshold.",
         per_space=True,
     )
-    initial_confidence: float = key(0.5, "Confidence that a memory starts with.", per_space=True, ge=0.001, le=0.999)
+    initial_confidence: float = key(
+        0.5, "Confidence that a memory starts with.", per_space=True, ge=0.001, le=0.999
+    )
     confidence_evidence_cap: int = key(
         20, "Signals after which each further one moves confidence alike.", per_space=True, ge=1, le=10_000
     )
