@@ -168,5 +168,5 @@ def _wait_until_closed(port: int) -> None:
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S).close()
-        except ConnectionRefusedError:
+        except (ConnectionRefusedError, ConnectionResetError):
             return

@@ -14,8 +14,20 @@ ROOMS = {path.name for path in (ROOT / "src" / "festinger").iterdir() if path.is
 OF_ALL_ROOMS = {"festinger_degraded_total", "festinger_dropped_total"}
 """Counters that every room moves; their names are the specification's."""
 
-AS_SPECIFIED = {"festinger_proxy_breakers_open", "festinger_proxy_sessions"}
-"""Gauges without a unit in their name; they count what they are called."""
+AS_SPECIFIED = {
+    "festinger_dormant",
+    "festinger_outcomes_rate",
+    "festinger_outcomes_total",
+    "festinger_proxy_breakers_open",
+    "festinger_proxy_sessions",
+    "festinger_recall_arm_seconds",
+    "festinger_recall_degraded_total",
+    "festinger_recall_seconds",
+    "festinger_recall_unrecorded_total",
+    "festinger_recalls_total",
+    "festinger_surfacings_pending",
+}
+"""Names that the specification gives without the room or without a unit."""
 
 UNITS = {"total", "seconds", "bytes", "usd", "count", "connections", "requests", "ratio", "tokens"}
 

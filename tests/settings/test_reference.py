@@ -30,6 +30,7 @@ WORDED = {
     "home": "",  # the usual place of the user, which differs for root
     "proxy.allow_management": "false",  # callers on this machine always may
     "proxy.loop.poll_tools": "*wait*, *status*, *poll*, *sleep*, *output*",  # listed at the rule itself
+    "outcomes.passive_span": "0.1",  # a number is shown without its last zero
     "proxy.label": KEYS["proxy.label"].default,  # one short line
     "proxy.side_patterns": ", ".join(KEYS["proxy.side_patterns"].default),  # a list of its own
     "retrieval.alpha_cold": "12.0, 1.0, 0.5, 0.5, 3.0",  # lists are shown without brackets

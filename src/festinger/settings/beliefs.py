@@ -134,6 +134,7 @@ class MemorySettings(Section):
         "Active memories of a space; over it the lightest are archived. 0 for no limit.",
         per_space=True,
         ge=0,
+        le=1_000_000_000,
     )
     echo_turns: int = key(
         50,

@@ -26,7 +26,7 @@ class RetrievalSettings(Section):
         0.4, "What a word counts that stands only beside what was said.", per_space=True, ge=0, le=1
     )
     recency_half_life_days: float = key(
-        7, "Days after which what was not read counts half as fresh.", per_space=True, gt=0, le=3650
+        7, "Days after which what was not read counts half as fresh.", per_space=True, ge=0.01, le=3650
     )
     prior_share: float = key(
         0.15, "Share of freshness and weight in a score; the rest is the match.", per_space=True, ge=0, le=1
@@ -44,26 +44,30 @@ class RetrievalSettings(Section):
     index_tool_turns: bool = key(False, "Whether what tools gave is searched too.", per_space=True)
     rerank_top: int = key(20, "Hits that a reranker reads.", per_space=True, ge=1, le=50)
     rerank_share: float = key(0.6, "Share of the reranker in a score.", per_space=True, ge=0, le=1)
-    actr_decay: float = key(0.5, "How fast an access loses its force.", per_space=True, gt=0, le=2)
+    actr_decay: float = key(0.5, "How fast an access loses its force.", per_space=True, ge=0.01, le=2)
     actr_noise: float = key(0.4, "How much chance moves activation.", per_space=True, ge=0, le=5)
     actr_mismatch: float = key(-1.0, "What a difference costs activation.", per_space=True, ge=-10, le=0)
-    actr_threshold: float = key(0.0, "Activation from which something stays.", per_space=True)
+    actr_threshold: float = key(
+        0.0, "Activation from which something stays.", per_space=True, ge=-100, le=100
+    )
     alpha_cold: Five = key(
         (12.0, 1.0, 0.5, 0.5, 3.0), "How the mind of an agent with few memories blends.", per_space=True
     )
     alpha_mature: Five = key(
         (8.0, 5.0, 0.5, 3.0, 2.0), "How the mind of an agent with many memories blends.", per_space=True
     )
-    cold_until: int = key(100, "Memories below which an agent has few.", per_space=True, ge=0)
-    mature_from: int = key(1000, "Memories from which an agent has many.", per_space=True, ge=1)
+    cold_until: int = key(100, "Memories below which an agent has few.", per_space=True, ge=0, le=1_000_000)
+    mature_from: int = key(
+        1000, "Memories from which an agent has many.", per_space=True, ge=1, le=10_000_000
+    )
     prefilter: int = key(500, "Nearest memories that the mind looks at.", per_space=True, ge=50, le=10_000)
     partners: int = key(50, "Memories at most that one is remembered with.", per_space=True, ge=1, le=1000)
     partners_top: int = key(3, "Partners that one leads on to.", per_space=True, ge=1, le=50)
     co_access_full: int = key(
-        20, "Times together from which two belong together wholly.", per_space=True, ge=1
+        20, "Times together from which two belong together wholly.", per_space=True, ge=1, le=10_000
     )
     co_access_half_life_days: float = key(
-        30, "Days after which having come together counts half.", per_space=True, gt=0
+        30, "Days after which having come together counts half.", per_space=True, ge=0.01, le=36_500
     )
     mutation: Literal["count", "strengthen"] = key(
         "count", "Whether recalls are only counted, or move weights a little.", per_space=True
