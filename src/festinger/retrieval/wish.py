@@ -34,8 +34,9 @@ class Include(StrEnum):
 
 
 class Blend(StrEnum):
+    """How scores are made. The blend of an agent's mind is refused until it is built."""
+
     STEADY = "steady"
-    MIND = "mind"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
