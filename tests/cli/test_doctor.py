@@ -23,7 +23,7 @@ def test_the_doctor_names_every_check_and_what_to_do(shell: Shell):
 def test_the_doctor_fails_when_others_can_read_the_key(shell: Shell):
     shell("status")
     home = shell.home / "festinger"
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     home.chmod(0o755)
     said = shell("doctor")
 
