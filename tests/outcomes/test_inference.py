@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger.outcomes.inference import Turn, TurnNote, infer, read_turn, sentences
+from festinger.outcomes.inference import Turn, TurnNote, infer, read_turn
 from festinger.outcomes.outcome import Outcome
 
 LISGATE = TurnNote(
@@ -134,11 +134,3 @@ def test_the_note_whose_number_was_used_gets_the_credit() -> None:
     assert [each.note for each in found.outcomes if each.outcome is Outcome.ACTED] == ["3"]
     assert found.credit["3"] >= 0.9
     assert sum(found.credit.values()) <= 1.0 + 1e-9
-
-
-def test_sentences_end_at_marks_and_lines_but_not_within_numbers() -> None:
-    assert list(sentences("It costs 3.50 a day. Really?\nYes!")) == [
-        "It costs 3.50 a day.",
-        "Really?",
-        "Yes!",
-    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger.text.sentences import ends_sentence
+from festinger.text.sentences import ends_sentence, sentences_in
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,11 @@ def test_a_sentence_ends(gap: str, before: str, after: str):
 )
 def test_a_sentence_goes_on(gap: str, before: str, after: str):
     assert not ends_sentence(gap, before, after)
+
+
+def test_sentences_end_at_marks_and_lines_but_not_within_numbers() -> None:
+    assert sentences_in("It costs 3.50 a day. Really?\nYes!") == [
+        "It costs 3.50 a day.",
+        "Really?",
+        "Yes!",
+    ]

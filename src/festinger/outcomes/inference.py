@@ -18,6 +18,7 @@ from festinger.outcomes.credit import shares_by_words
 from festinger.outcomes.cues import begins_correcting, corrects, sets_aside
 from festinger.outcomes.outcome import Outcome
 from festinger.outcomes.own_words import Listed, Spoken, Word, coverage, listed, own_words, spoken, words_of
+from festinger.text.sentences import sentences_in
 
 AGAINST = (Relation.CONTRADICTS, Relation.UPDATE)
 SURE = 0.8
@@ -32,7 +33,6 @@ BY_PERSON, CITED, IN_CALL, ASIDE, USED = 0.8, 0.95, 0.8, 0.7, 0.5
 BY_REPLY = 0.6
 ACTED, ACTED_MORE = 0.5, 0.4
 
-_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
 _INSTEAD = re.compile(r"(?:(?:it|that|this|he|she|they)(?: is|'s| are| was)(?: now)?|now) (?P<value>.+)")
 
 
@@ -132,15 +132,11 @@ def _heard(turn: Turn) -> _Heard:
     return _Heard(
         turn=turn,
         request=spoken(turn.request),
-        sentences=tuple((text, spoken(text)) for text in sentences(turn.reply)),
+        sentences=tuple((text, spoken(text)) for text in sentences_in(turn.reply)),
         arguments=spoken("\n".join(turn.arguments)),
         reasoning=spoken(turn.reasoning),
-        next_sentences=tuple((text, spoken(text)) for text in sentences(turn.next_message)),
+        next_sentences=tuple((text, spoken(text)) for text in sentences_in(turn.next_message)),
     )
-
-
-def sentences(text: str) -> Iterable[str]:
-    return (found for each in _SENTENCE.findall(text) if (found := each.strip()))
 
 
 def _reading(note: TurnNote, heard: _Heard) -> _Reading:

@@ -12,10 +12,18 @@ from festinger.text.words import words
 TERMINAL = re.compile(r"""[.!?‽…]["'”’»)\]}*_]*+\s|[。！？｡।॥؟۔]""")
 """What ends a sentence: a mark and a space, or a mark of a script that has no space after it."""
 
+_SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?]+(?=[^\s.!?])[^.!?。！？\n]+)*[.!?。！？]*")
+"""As it is written, up to its marks or the end of the line; a mark within a word, as in 3.50, ends nothing."""
+
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _LINE_BREAK = re.compile(f"[{LINE_BREAKS}]")
 
 _ABBREVIATIONS = words("abbreviations")
+
+
+def sentences_in(text: str) -> list[str]:
+    """The sentences of a text, for those who only want to take it in pieces and not its words."""
+    return [found for each in _SENTENCE.findall(text) if (found := each.strip())]
 
 
 def breaks_line(gap: str) -> bool:

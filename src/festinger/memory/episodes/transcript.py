@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from festinger.memory.episodes.episode import Role, Turn
 from festinger.text.saliency import outstanding
+from festinger.text.sentences import sentences_in
 
 SPOKEN = (Role.USER, Role.ASSISTANT, Role.TOOL)
 """Whose turns make up what was said; prompts and thoughts are not part of the conversation."""
@@ -20,7 +21,6 @@ LONGEST = 16_000
 FIRST = 4_000
 LAST = 8_000
 
-_SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?]+(?=[^\s.!?])[^.!?。！？\n]+)*[.!?。！？]*")
 _WORD = re.compile(r"[^\W_]+(?:['.@/_:-][^\W_]+)*")
 _MARKUP = re.compile(r"^(?:[#>*•-]+|\d+[.)])\s+")
 
@@ -50,7 +50,7 @@ def sentences(turns: Sequence[Turn]) -> list[Sentence]:
 
 def sentences_of(text: str) -> list[str]:
     """The sentences of a text, each on one line and without marks of lists and headings."""
-    pieces = (_MARKUP.sub("", " ".join(piece.split())) for piece in _SENTENCE.findall(text))
+    pieces = (_MARKUP.sub("", " ".join(piece.split())) for piece in sentences_in(text))
     return [piece for piece in pieces if any(char.isalnum() for char in piece)]
 
 
