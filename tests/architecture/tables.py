@@ -74,6 +74,15 @@ OWNERS = {
     "blend_history": "retrieval",
     "recall": "retrieval",
     "recall_hit": "retrieval",
+    "proposal": "proposals",
+    "proposal_sighting": "proposals",
+    "proposal_vector": "proposals",
+    "proposal_pair": "proposals",
+    "proposal_effect": "proposals",
+    "promotion_run": "proposals",
+    "verdict": "proposals",
+    "task": "proposals",
+    "reviewer": "proposals",
 }
 """Only its owner writes a table."""
 

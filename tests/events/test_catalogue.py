@@ -14,6 +14,7 @@ from festinger.events.catalogue import (
     JUDGE,
     MEMORY,
     OUTCOMES,
+    PROPOSALS,
     PROXY,
     RELIABILITY,
     RETRIEVAL,
@@ -29,6 +30,7 @@ ROOMS = {
     "reliability": RELIABILITY,
     "proxy": PROXY,
     "world": WORLD,
+    "proposals": PROPOSALS,
 }
 
 

@@ -192,8 +192,49 @@ RETRIEVAL = {
     "turns_indexed": shape(session=TEXT, turns=COUNT),
 }
 
+PROPOSALS = {
+    "proposal_created": shape(
+        proposal=TEXT, fingerprint=TEXT, category=TEXT, scope=TEXT, type=TEXT, producer=TEXT
+    ),
+    "proposal_merged": shape(proposal=TEXT, fingerprint=TEXT, seen_count=COUNT, counted=FLAG, cause=JSON),
+    "proposal_promoted": shape(
+        proposal=TEXT, fingerprint=TEXT, seen_count=COUNT, age_days=COUNT, priority=TEXT
+    ),
+    "proposal_suppressed": shape(proposal=TEXT, fingerprint=TEXT, until=TEXT),
+    "proposal_held": shape(proposal=TEXT, why=TEXT),
+    "proposal_pair_suggested": shape(a=TEXT, b=TEXT, relation=TEXT, confidence=NUMBER),
+    "verdict_received": audited(proposal=TEXT, verdict=TEXT, author=TEXT, verified=FLAG, channel=TEXT),
+    "proposal_decided": audited(proposal=TEXT, verdict=TEXT, author=TEXT),
+    "proposal_applied": audited(proposal=TEXT, type=TEXT, changes=TEXTS),
+    "proposal_apply_failed": shape(proposal=TEXT, reason=TEXT),
+    "proposal_undone": audited(proposal=TEXT, by=TEXT),
+    "proposal_reevaluated": shape(proposal=TEXT, n=COUNT, kind=TEXT),
+    "promotion_run_finished": shape(
+        run=TEXT,
+        considered=COUNT,
+        promoted=COUNT,
+        too_few=COUNT,
+        too_new=COUNT,
+        paused_because=TEXT.or_none(),
+    ),
+    "producer_muted": shape(producer=TEXT, category=TEXT, value=NUMBER, until=TEXT),
+    "reflection_created": shape(reflection=TEXT, episode=TEXT, proposals=TEXTS),
+    "inbox_digest": shape(open=COUNT, oldest=TEXT.or_none(), top=JSON),
+}
+
 CATALOGUE: Mapping[str, Shape] = MappingProxyType(
-    {**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD, **JUDGE, **MEMORY, **OUTCOMES, **RETRIEVAL}
+    {
+        **FOUNDATION,
+        **PROXY,
+        **DOORS,
+        **RELIABILITY,
+        **WORLD,
+        **JUDGE,
+        **MEMORY,
+        **OUTCOMES,
+        **RETRIEVAL,
+        **PROPOSALS,
+    }
 )
 
 AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)

@@ -156,6 +156,29 @@ RECALL_DEGRADED = _counter(
 RECALL_UNRECORDED = _counter("festinger_recall_unrecorded_total", "Recalls that could not be written down.")
 DORMANT = _gauge("festinger_dormant", "Memories that sleep.")
 
+PROPOSALS_SIGHTINGS = _counter("festinger_proposals_sightings_total", "Sightings stored.", "counted")
+PROPOSALS_MERGED = _counter("festinger_proposals_merged_total", "Sightings of what was proposed before.")
+PROPOSALS_COLLISIONS = _counter(
+    "festinger_proposals_collisions_total", "Equal fingerprints of different words; must stay 0."
+)
+PROPOSALS_PROMOTED = _counter("festinger_proposals_promoted_total", "Proposals put before a person.")
+PROPOSALS_SUPPRESSED = _counter("festinger_proposals_suppressed_total", "Sightings of what was rejected.")
+PROPOSALS_VERDICTS = _counter("festinger_proposals_verdicts_total", "Verdicts acted on.", "verdict")
+PROPOSALS_APPLIED = _counter("festinger_proposals_applied_total", "Approvals in force.", "type")
+PROPOSALS_UNDONE = _counter("festinger_proposals_undone_total", "Approvals taken back.")
+PROPOSALS_BLIND = _counter(
+    "festinger_proposals_read_before_emit_degraded_total", "Sightings told without reading what stands."
+)
+PROPOSALS_OPEN = _gauge("festinger_proposals_open", "Proposals that wait for a person.")
+PROPOSALS_HELD = _gauge("festinger_proposals_held", "Proposals that are kept back.", "why")
+PROPOSALS_PAUSED = _gauge("festinger_proposals_paused", "Spaces whose inbox is full.")
+PROPOSALS_RATE = _gauge(
+    "festinger_proposals_promotion_rate", "Share of what was sighted that was promoted, in the window."
+)
+PROPOSALS_VALUE = _gauge(
+    "festinger_proposals_producer_value", "What asking has paid, by who asked.", "producer", "category"
+)
+
 SETTINGS_REFUSED = _counter(
     "festinger_settings_refused_total", "Edits of settings that were refused.", "source"
 )

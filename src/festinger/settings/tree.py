@@ -15,6 +15,7 @@ from festinger.settings.beliefs import JudgeSettings as JudgeSettings
 from festinger.settings.beliefs import MemorySettings as MemorySettings
 from festinger.settings.beliefs import WorldSettings as WorldSettings
 from festinger.settings.outcomes import OutcomesSettings as OutcomesSettings
+from festinger.settings.proposals import ProposalsSettings as ProposalsSettings
 from festinger.settings.retrieval import RetrievalSettings as RetrievalSettings
 from festinger.settings.section import (
     CRON_WORDS,
@@ -325,4 +326,5 @@ class Settings(Section):
     episodes: EpisodesSettings = EpisodesSettings()
     outcomes: OutcomesSettings = OutcomesSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    proposals: ProposalsSettings = ProposalsSettings()
     bench: BenchSettings = BenchSettings()

@@ -1127,6 +1127,256 @@ COMMENT ON TABLE public.prediction IS 'what a memory was expected to lead to, an
 
 COMMENT ON COLUMN public.prediction.prediction_error IS 'from 0, as expected, to 1, wholly wrong';
 
+CREATE TABLE public.promotion_run (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    dry_run boolean DEFAULT false NOT NULL,
+    considered integer NOT NULL,
+    promoted integer NOT NULL,
+    too_few integer NOT NULL,
+    too_new integer NOT NULL,
+    held integer NOT NULL,
+    over_cap integer NOT NULL,
+    excluded integer NOT NULL,
+    paused_because text,
+    bars jsonb NOT NULL,
+    readings jsonb DEFAULT '[]'::jsonb NOT NULL,
+    CONSTRAINT promotion_run_considered_check CHECK ((considered >= 0)),
+    CONSTRAINT promotion_run_excluded_check CHECK ((excluded >= 0)),
+    CONSTRAINT promotion_run_held_check CHECK ((held >= 0)),
+    CONSTRAINT promotion_run_over_cap_check CHECK ((over_cap >= 0)),
+    CONSTRAINT promotion_run_promoted_check CHECK ((promoted >= 0)),
+    CONSTRAINT promotion_run_too_few_check CHECK ((too_few >= 0)),
+    CONSTRAINT promotion_run_too_new_check CHECK ((too_new >= 0))
+);
+
+COMMENT ON TABLE public.promotion_run IS 'each time that the gate looked at what waits, and what it found';
+
+COMMENT ON COLUMN public.promotion_run.considered IS 'proposals that were looked at';
+
+COMMENT ON COLUMN public.promotion_run.promoted IS 'proposals that were put before a person';
+
+COMMENT ON COLUMN public.promotion_run.too_few IS 'proposals that have not recurred enough';
+
+COMMENT ON COLUMN public.promotion_run.too_new IS 'proposals that have not lasted enough';
+
+COMMENT ON COLUMN public.promotion_run.held IS 'proposals that are kept back for a reason of their own';
+
+COMMENT ON COLUMN public.promotion_run.over_cap IS 'ripe proposals that wait for the next run';
+
+COMMENT ON COLUMN public.promotion_run.excluded IS 'proposals whose category is never promoted';
+
+COMMENT ON COLUMN public.promotion_run.readings IS 'what the gate read of the first of them, with what is missing';
+
+CREATE TABLE public.proposal (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    fingerprint text NOT NULL,
+    profile text NOT NULL,
+    normalised text NOT NULL,
+    category text NOT NULL,
+    scope text NOT NULL,
+    type text NOT NULL,
+    what text NOT NULL,
+    why text DEFAULT ''::text NOT NULL,
+    how text DEFAULT ''::text NOT NULL,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    target jsonb DEFAULT '{}'::jsonb NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    held text,
+    seen_count integer DEFAULT 0 NOT NULL,
+    days_seen integer DEFAULT 0 NOT NULL,
+    sightings bigint DEFAULT 0 NOT NULL,
+    first_seen timestamp with time zone,
+    last_seen timestamp with time zone,
+    counted_since timestamp with time zone,
+    evaluated_at timestamp with time zone,
+    promoted_at timestamp with time zone,
+    priority text DEFAULT 'low'::text NOT NULL,
+    producer text NOT NULL,
+    suppressed_until timestamp with time zone,
+    deferred_until timestamp with time zone,
+    seen_after integer DEFAULT 0 NOT NULL,
+    decided_at timestamp with time zone,
+    rejections integer DEFAULT 0 NOT NULL,
+    reevaluations integer DEFAULT 0 NOT NULL,
+    duplicate_of uuid,
+    created_at timestamp with time zone NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    CONSTRAINT proposal_category_check CHECK (((length(category) >= 1) AND (length(category) <= 40))),
+    CONSTRAINT proposal_check CHECK (((state = 'duplicate'::text) = (duplicate_of IS NOT NULL))),
+    CONSTRAINT proposal_check1 CHECK ((duplicate_of <> id)),
+    CONSTRAINT proposal_days_seen_check CHECK ((days_seen >= 0)),
+    CONSTRAINT proposal_held_check CHECK ((held = ANY (ARRAY['like_rejected'::text, 'producer_muted'::text]))),
+    CONSTRAINT proposal_how_check CHECK ((length(how) <= 4000)),
+    CONSTRAINT proposal_priority_check CHECK ((priority = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text]))),
+    CONSTRAINT proposal_producer_check CHECK (((length(producer) >= 1) AND (length(producer) <= 80))),
+    CONSTRAINT proposal_profile_check CHECK ((profile = ANY (ARRAY['festinger'::text, 'compat-course'::text, 'compat-agent'::text]))),
+    CONSTRAINT proposal_reevaluations_check CHECK ((reevaluations >= 0)),
+    CONSTRAINT proposal_rejections_check CHECK ((rejections >= 0)),
+    CONSTRAINT proposal_scope_check CHECK (((length(scope) >= 1) AND (length(scope) <= 40))),
+    CONSTRAINT proposal_seen_after_check CHECK ((seen_after >= 0)),
+    CONSTRAINT proposal_seen_count_check CHECK ((seen_count >= 0)),
+    CONSTRAINT proposal_sightings_check CHECK ((sightings >= 0)),
+    CONSTRAINT proposal_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'promoted'::text, 'approved'::text, 'applied'::text, 'undone'::text, 'rejected'::text, 'deepening'::text, 'deferred'::text, 'duplicate'::text]))),
+    CONSTRAINT proposal_type_check CHECK ((type = ANY (ARRAY['memory_change'::text, 'identity_promotion'::text, 'censor_rule'::text, 'censor_escalation'::text, 'dimension_decomposition'::text, 'settings_change'::text, 'forget_request'::text, 'advice'::text]))),
+    CONSTRAINT proposal_version_check CHECK ((version >= 1)),
+    CONSTRAINT proposal_what_check CHECK ((length(what) <= 500)),
+    CONSTRAINT proposal_why_check CHECK ((length(why) <= 4000))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.proposal IS 'a suggested change, which waits until it has recurred and lasted, and then for a person';
+
+COMMENT ON COLUMN public.proposal.fingerprint IS 'of category, scope and normalised words; the space is not part of it';
+
+COMMENT ON COLUMN public.proposal.profile IS 'how the words were normalised';
+
+COMMENT ON COLUMN public.proposal.what IS 'as it was first worded; empty once it was forgotten';
+
+COMMENT ON COLUMN public.proposal.target IS 'ids and versions that it would touch';
+
+COMMENT ON COLUMN public.proposal.held IS 'why it is kept from being promoted; null: it is not';
+
+COMMENT ON COLUMN public.proposal.seen_count IS 'distinct causes that count, since counted_since';
+
+COMMENT ON COLUMN public.proposal.days_seen IS 'distinct days among the sightings that count';
+
+COMMENT ON COLUMN public.proposal.sightings IS 'times that it was said, whether that counted or not';
+
+COMMENT ON COLUMN public.proposal.first_seen IS 'earliest sighting that counts';
+
+COMMENT ON COLUMN public.proposal.counted_since IS 'sightings from then on count; null: all of them';
+
+COMMENT ON COLUMN public.proposal.evaluated_at IS 'latest moment at which its age was read, so that a clock that goes back makes nothing younger';
+
+COMMENT ON COLUMN public.proposal.seen_after IS 'distinct causes since it was decided in favour';
+
+COMMENT ON COLUMN public.proposal.decided_at IS 'when a person decided it last';
+
+COMMENT ON COLUMN public.proposal.rejections IS 'times that a person said no';
+
+COMMENT ON COLUMN public.proposal.reevaluations IS 'times that it was thought about again';
+
+COMMENT ON COLUMN public.proposal.duplicate_of IS 'the proposal that says the same and stands for both';
+
+COMMENT ON COLUMN public.proposal.version IS 'rises with each change that a person should see before deciding';
+
+CREATE TABLE public.proposal_effect (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    proposal_id uuid NOT NULL,
+    type text NOT NULL,
+    before jsonb NOT NULL,
+    after jsonb NOT NULL,
+    changes text[] DEFAULT '{}'::text[] NOT NULL,
+    applied_at timestamp with time zone NOT NULL,
+    applied_by text NOT NULL,
+    undone_at timestamp with time zone,
+    undone_by text,
+    CONSTRAINT proposal_effect_check CHECK (((undone_at IS NULL) = (undone_by IS NULL)))
+);
+
+COMMENT ON TABLE public.proposal_effect IS 'what an approval did, with what was there before, so that it can be undone';
+
+COMMENT ON COLUMN public.proposal_effect.changes IS 'ids of changes in the rooms that made them';
+
+CREATE TABLE public.proposal_pair (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    a_id uuid NOT NULL,
+    b_id uuid NOT NULL,
+    relation text,
+    similarity double precision NOT NULL,
+    embedder text NOT NULL,
+    words text NOT NULL,
+    judgement jsonb DEFAULT '{}'::jsonb NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    decided_by text,
+    decided_at timestamp with time zone,
+    CONSTRAINT proposal_pair_check CHECK ((a_id < b_id)),
+    CONSTRAINT proposal_pair_check1 CHECK (((state = 'open'::text) OR (relation IS NOT NULL))),
+    CONSTRAINT proposal_pair_relation_check CHECK ((relation = ANY (ARRAY['same'::text, 'opposite'::text]))),
+    CONSTRAINT proposal_pair_state_check CHECK ((state = ANY (ARRAY['open'::text, 'accepted'::text, 'declined'::text])))
+);
+
+COMMENT ON TABLE public.proposal_pair IS 'two proposals that were held against each other, and what a person made of that';
+
+COMMENT ON COLUMN public.proposal_pair.relation IS 'what is suggested; null: judged, and nothing is';
+
+COMMENT ON COLUMN public.proposal_pair.similarity IS 'cosine between the two';
+
+COMMENT ON COLUMN public.proposal_pair.words IS 'hash of both wordings: a pair is judged once for each';
+
+CREATE TABLE public.proposal_sighting (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    proposal_id uuid,
+    agent_id text NOT NULL,
+    session_id text DEFAULT ''::text NOT NULL,
+    day date NOT NULL,
+    origin text NOT NULL,
+    producer text NOT NULL,
+    text text NOT NULL,
+    why text DEFAULT ''::text NOT NULL,
+    how text DEFAULT ''::text NOT NULL,
+    evidence jsonb DEFAULT '{}'::jsonb NOT NULL,
+    reflection_id uuid,
+    source_id text NOT NULL,
+    recent_sources text[] DEFAULT '{}'::text[] NOT NULL,
+    times bigint DEFAULT 1 NOT NULL,
+    at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    counted boolean NOT NULL,
+    uncounted_because text,
+    CONSTRAINT proposal_sighting_check CHECK ((counted = (uncounted_because IS NULL))),
+    CONSTRAINT proposal_sighting_check1 CHECK (((proposal_id IS NOT NULL) OR (NOT counted))),
+    CONSTRAINT proposal_sighting_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
+    CONSTRAINT proposal_sighting_producer_check CHECK (((length(producer) >= 1) AND (length(producer) <= 80))),
+    CONSTRAINT proposal_sighting_source_id_check CHECK (((length(source_id) >= 1) AND (length(source_id) <= 200))),
+    CONSTRAINT proposal_sighting_times_check CHECK ((times >= 1))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.proposal_sighting IS 'who said that something should change, when and in which words; the same words of one cause are one row';
+
+COMMENT ON COLUMN public.proposal_sighting.proposal_id IS 'null if what was said could not be a proposal';
+
+COMMENT ON COLUMN public.proposal_sighting.evidence IS 'ids of episodes and turns, and what the client says of the time';
+
+COMMENT ON COLUMN public.proposal_sighting.source_id IS 'the event or call that made it';
+
+COMMENT ON COLUMN public.proposal_sighting.recent_sources IS 'what made its latest repeats, so that one that comes again is known';
+
+COMMENT ON COLUMN public.proposal_sighting.times IS 'times that this cause said these words';
+
+COMMENT ON COLUMN public.proposal_sighting.at IS 'when it was first said so, by the server''s own stamp of the evidence';
+
+COMMENT ON COLUMN public.proposal_sighting.last_at IS 'when it was last said so';
+
+COMMENT ON COLUMN public.proposal_sighting.counted IS 'whether it may be a vote; how many causes of an agent count is decided by counting';
+
+CREATE TABLE public.proposal_vector (
+    space_id text NOT NULL,
+    proposal_id uuid NOT NULL,
+    model text NOT NULL,
+    dims integer NOT NULL,
+    text_hash bytea NOT NULL,
+    embedding public.halfvec NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT proposal_vector_dims_check CHECK ((dims > 0))
+);
+
+COMMENT ON TABLE public.proposal_vector IS 'what proposals mean, as vectors; a pass over them holds them in memory';
+
+COMMENT ON COLUMN public.proposal_vector.model IS 'who made it; vectors of different models are never compared';
+
+COMMENT ON COLUMN public.proposal_vector.dims IS 'numbers in the vector';
+
+COMMENT ON COLUMN public.proposal_vector.text_hash IS 'of the words that were embedded';
+
 CREATE TABLE public.proxy_session (
     space_id text NOT NULL,
     caller text NOT NULL,
@@ -1329,6 +1579,23 @@ COMMENT ON COLUMN public.resolution_run.left_over IS 'conflicts beyond the limit
 
 COMMENT ON COLUMN public.resolution_run.cost_usd IS 'what its model calls cost; null if the price of any is unknown';
 
+CREATE TABLE public.reviewer (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    identities jsonb DEFAULT '{}'::jsonb NOT NULL,
+    codes text[] DEFAULT '{}'::text[] NOT NULL,
+    active boolean DEFAULT true NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT reviewer_name_check CHECK (((length(name) >= 1) AND (length(name) <= 80)))
+);
+
+COMMENT ON TABLE public.reviewer IS 'a person whose verdict counts, and how each channel knows that person';
+
+COMMENT ON COLUMN public.reviewer.identities IS 'login at the console, id of a key, name of a webhook, user id of the system';
+
+COMMENT ON COLUMN public.reviewer.codes IS 'hashes of codes that are good for one verdict';
+
 CREATE TABLE public.rhythm (
     space_id text NOT NULL,
     memory_id uuid NOT NULL,
@@ -1505,6 +1772,22 @@ COMMENT ON COLUMN public.surfacing."position" IS 'place among what was put befor
 
 COMMENT ON COLUMN public.surfacing.times IS 'times that it was surfaced while it waited';
 
+CREATE TABLE public.task (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    proposal_id uuid NOT NULL,
+    title text NOT NULL,
+    body text DEFAULT ''::text NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    closed_by text,
+    CONSTRAINT task_check CHECK (((state = 'open'::text) = (closed_at IS NULL))),
+    CONSTRAINT task_state_check CHECK ((state = ANY (ARRAY['open'::text, 'done'::text, 'dropped'::text])))
+);
+
+COMMENT ON TABLE public.task IS 'what somebody is to do about approved advice';
+
 CREATE TABLE public.turn_index (
     space_id text NOT NULL,
     turn_id uuid NOT NULL,
@@ -1678,6 +1961,34 @@ COMMENT ON TABLE public.urd_outcome IS 'what came of notes that showed an edge, 
 COMMENT ON COLUMN public.urd_outcome.id IS 'the concept of the edge';
 
 COMMENT ON COLUMN public.urd_outcome.moved IS 'by how much it moved the confidence of the edge';
+
+CREATE TABLE public.verdict (
+    space_id text NOT NULL,
+    id uuid NOT NULL,
+    proposal_id uuid NOT NULL,
+    kind text NOT NULL,
+    author text NOT NULL,
+    verified boolean NOT NULL,
+    channel text NOT NULL,
+    channel_ref text NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    fields jsonb DEFAULT '{}'::jsonb NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    processed_at timestamp with time zone,
+    result text,
+    CONSTRAINT verdict_author_check CHECK (((length(author) >= 1) AND (length(author) <= 200))),
+    CONSTRAINT verdict_channel_check CHECK (((length(channel) >= 1) AND (length(channel) <= 40))),
+    CONSTRAINT verdict_channel_ref_check CHECK (((length(channel_ref) >= 1) AND (length(channel_ref) <= 200))),
+    CONSTRAINT verdict_kind_check CHECK ((kind = ANY (ARRAY['approve'::text, 'reject'::text, 'deepen'::text, 'too_vague'::text, 'duplicate'::text, 'defer'::text, 'reopen'::text])))
+);
+
+COMMENT ON TABLE public.verdict IS 'what somebody said of a proposal; only a verified person''s word is acted on';
+
+COMMENT ON COLUMN public.verdict.channel_ref IS 'the call, file or message that it came with: the same one counts once';
+
+COMMENT ON COLUMN public.verdict.fields IS 'what else was said: edits, of, until';
+
+COMMENT ON COLUMN public.verdict.result IS 'what came of it; null: it was not processed yet';
 
 CREATE TABLE public.words_counted (
     space_id text NOT NULL,
@@ -1911,6 +2222,24 @@ ALTER TABLE ONLY public.periodic_run
 ALTER TABLE ONLY public.prediction
     ADD CONSTRAINT prediction_pkey PRIMARY KEY (space_id, memory_id);
 
+ALTER TABLE ONLY public.promotion_run
+    ADD CONSTRAINT promotion_run_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.proposal_effect
+    ADD CONSTRAINT proposal_effect_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.proposal_pair
+    ADD CONSTRAINT proposal_pair_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.proposal
+    ADD CONSTRAINT proposal_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.proposal_sighting
+    ADD CONSTRAINT proposal_sighting_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.proposal_vector
+    ADD CONSTRAINT proposal_vector_pkey PRIMARY KEY (space_id, proposal_id, model);
+
 ALTER TABLE ONLY public.proxy_session
     ADD CONSTRAINT proxy_session_pkey PRIMARY KEY (space_id, caller, session_id);
 
@@ -1931,6 +2260,12 @@ ALTER TABLE ONLY public.resolution_queue
 
 ALTER TABLE ONLY public.resolution_run
     ADD CONSTRAINT resolution_run_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.reviewer
+    ADD CONSTRAINT reviewer_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.reviewer
+    ADD CONSTRAINT reviewer_space_id_name_key UNIQUE (space_id, name);
 
 ALTER TABLE ONLY public.rhythm
     ADD CONSTRAINT rhythm_pkey PRIMARY KEY (space_id, memory_id);
@@ -1962,6 +2297,9 @@ ALTER TABLE ONLY public.staged_read
 ALTER TABLE ONLY public.surfacing
     ADD CONSTRAINT surfacing_pkey PRIMARY KEY (space_id, id);
 
+ALTER TABLE ONLY public.task
+    ADD CONSTRAINT task_pkey PRIMARY KEY (space_id, id);
+
 ALTER TABLE ONLY public.turn_index
     ADD CONSTRAINT turn_index_pkey PRIMARY KEY (space_id, turn_id, part);
 
@@ -1979,6 +2317,12 @@ ALTER TABLE ONLY public.urd_outcome
 
 ALTER TABLE ONLY public.urd
     ADD CONSTRAINT urd_pkey PRIMARY KEY (space_id, id, parent_id, dim_id);
+
+ALTER TABLE ONLY public.verdict
+    ADD CONSTRAINT verdict_pkey PRIMARY KEY (space_id, id);
+
+ALTER TABLE ONLY public.verdict
+    ADD CONSTRAINT verdict_space_id_channel_channel_ref_key UNIQUE (space_id, channel, channel_ref);
 
 ALTER TABLE ONLY public.words_counted
     ADD CONSTRAINT words_counted_pkey PRIMARY KEY (space_id, source, ref);
@@ -2133,6 +2477,44 @@ CREATE INDEX outcome_session ON public.outcome USING btree (space_id, session_id
 
 CREATE INDEX outcome_turn ON public.outcome USING btree (space_id, turn_id) WHERE (turn_id IS NOT NULL);
 
+CREATE INDEX promotion_run_at ON public.promotion_run USING btree (space_id, at DESC);
+
+CREATE INDEX proposal_duplicates ON public.proposal USING btree (space_id, duplicate_of) WHERE (duplicate_of IS NOT NULL);
+
+CREATE INDEX proposal_effect_at ON public.proposal_effect USING btree (space_id, applied_at);
+
+CREATE INDEX proposal_effect_proposal ON public.proposal_effect USING btree (space_id, proposal_id, applied_at);
+
+CREATE UNIQUE INDEX proposal_fingerprint ON public.proposal USING btree (space_id, profile, fingerprint, normalised) WHERE (duplicate_of IS NULL);
+
+CREATE INDEX proposal_listed ON public.proposal USING btree (space_id, state, last_seen DESC, id);
+
+CREATE INDEX proposal_open ON public.proposal USING btree (space_id, promoted_at, id) WHERE (state = ANY (ARRAY['promoted'::text, 'deepening'::text, 'deferred'::text]));
+
+CREATE INDEX proposal_pair_b ON public.proposal_pair USING btree (space_id, b_id);
+
+CREATE UNIQUE INDEX proposal_pair_once ON public.proposal_pair USING btree (space_id, a_id, b_id);
+
+CREATE INDEX proposal_pair_suggested ON public.proposal_pair USING btree (space_id, at, id) WHERE ((state = 'open'::text) AND (relation IS NOT NULL));
+
+CREATE INDEX proposal_producer ON public.proposal USING btree (space_id, producer, category, decided_at);
+
+CREATE INDEX proposal_promotions ON public.proposal USING btree (space_id, promoted_at) WHERE (promoted_at IS NOT NULL);
+
+CREATE INDEX proposal_scope ON public.proposal USING btree (space_id, scope, last_seen DESC);
+
+CREATE INDEX proposal_seen ON public.proposal USING btree (space_id, last_seen, id);
+
+CREATE INDEX proposal_sighting_at ON public.proposal_sighting USING btree (space_id, at);
+
+CREATE INDEX proposal_sighting_cause ON public.proposal_sighting USING btree (space_id, proposal_id, agent_id, day, origin, session_id);
+
+CREATE UNIQUE INDEX proposal_sighting_source ON public.proposal_sighting USING btree (space_id, producer, source_id, proposal_id) NULLS NOT DISTINCT;
+
+CREATE INDEX proposal_waiting ON public.proposal USING btree (space_id, seen_count, id) WHERE (state = 'waiting'::text);
+
+CREATE INDEX proposal_words ON public.proposal USING btree (space_id, profile, fingerprint);
+
 CREATE INDEX proxy_session_age ON public.proxy_session USING btree (at);
 
 CREATE INDEX proxy_session_head ON public.proxy_session USING btree (space_id, caller, head, at);
@@ -2183,6 +2565,10 @@ CREATE INDEX surfacing_session ON public.surfacing USING btree (space_id, sessio
 
 CREATE INDEX surfacing_waiting ON public.surfacing USING btree (space_id, surfaced_at) WHERE (outcome IS NULL);
 
+CREATE INDEX task_open ON public.task USING btree (space_id, at) WHERE (state = 'open'::text);
+
+CREATE INDEX task_proposal ON public.task USING btree (space_id, proposal_id);
+
 CREATE INDEX turn_index_at ON public.turn_index USING btree (space_id, agent_id, at) WHERE (part = 0);
 
 CREATE INDEX turn_index_episode ON public.turn_index USING btree (space_id, episode_id, seq);
@@ -2206,6 +2592,10 @@ CREATE INDEX urd_outcome_session ON public.urd_outcome USING btree (space_id, se
 CREATE INDEX urd_parent ON public.urd USING btree (space_id, parent_id);
 
 CREATE UNIQUE INDEX urd_slot ON public.urd USING btree (space_id, id, dim_id);
+
+CREATE INDEX verdict_proposal ON public.verdict USING btree (space_id, proposal_id, received_at);
+
+CREATE INDEX verdict_unprocessed ON public.verdict USING btree (space_id, received_at) WHERE (processed_at IS NULL);
 
 CREATE INDEX world_log_at ON public.world_log USING btree (space_id, at);
 
@@ -2326,6 +2716,33 @@ ALTER TABLE ONLY public.outcome
 ALTER TABLE ONLY public.prediction
     ADD CONSTRAINT prediction_space_id_memory_id_fkey FOREIGN KEY (space_id, memory_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.promotion_run
+    ADD CONSTRAINT promotion_run_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.proposal_effect
+    ADD CONSTRAINT proposal_effect_space_id_proposal_id_fkey FOREIGN KEY (space_id, proposal_id) REFERENCES public.proposal(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.proposal_pair
+    ADD CONSTRAINT proposal_pair_space_id_a_id_fkey FOREIGN KEY (space_id, a_id) REFERENCES public.proposal(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.proposal_pair
+    ADD CONSTRAINT proposal_pair_space_id_b_id_fkey FOREIGN KEY (space_id, b_id) REFERENCES public.proposal(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.proposal_sighting
+    ADD CONSTRAINT proposal_sighting_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.proposal_sighting
+    ADD CONSTRAINT proposal_sighting_space_id_proposal_id_fkey FOREIGN KEY (space_id, proposal_id) REFERENCES public.proposal(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.proposal
+    ADD CONSTRAINT proposal_space_id_duplicate_of_fkey FOREIGN KEY (space_id, duplicate_of) REFERENCES public.proposal(space_id, id);
+
+ALTER TABLE ONLY public.proposal
+    ADD CONSTRAINT proposal_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.proposal_vector
+    ADD CONSTRAINT proposal_vector_space_id_proposal_id_fkey FOREIGN KEY (space_id, proposal_id) REFERENCES public.proposal(space_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.proxy_session
     ADD CONSTRAINT proxy_session_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
@@ -2347,6 +2764,9 @@ ALTER TABLE ONLY public.resolution_queue
 ALTER TABLE ONLY public.resolution_run
     ADD CONSTRAINT resolution_run_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.reviewer
+    ADD CONSTRAINT reviewer_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.rhythm
     ADD CONSTRAINT rhythm_space_id_memory_id_fkey FOREIGN KEY (space_id, memory_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
 
@@ -2364,6 +2784,9 @@ ALTER TABLE ONLY public.staged_read
 
 ALTER TABLE ONLY public.surfacing
     ADD CONSTRAINT surfacing_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.task
+    ADD CONSTRAINT task_space_id_proposal_id_fkey FOREIGN KEY (space_id, proposal_id) REFERENCES public.proposal(space_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.turn_index
     ADD CONSTRAINT turn_index_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
@@ -2391,6 +2814,12 @@ ALTER TABLE ONLY public.urd
 
 ALTER TABLE ONLY public.urd
     ADD CONSTRAINT urd_space_id_parent_id_fkey FOREIGN KEY (space_id, parent_id) REFERENCES public.soas(space_id, id);
+
+ALTER TABLE ONLY public.verdict
+    ADD CONSTRAINT verdict_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.verdict
+    ADD CONSTRAINT verdict_space_id_proposal_id_fkey FOREIGN KEY (space_id, proposal_id) REFERENCES public.proposal(space_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.words_counted
     ADD CONSTRAINT words_counted_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;

@@ -1,0 +1,219 @@
+"""The settings of what a person is asked, and when."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, SecretStr, model_validator
+
+from festinger.settings.section import CRON_WORDS, Cron, HttpUrl, Section, key
+
+CATEGORIES = (
+    "performance", "reliability", "concurrency", "knowledge", "cost", "ux", "observability", "architecture", "safety",
+)  # fmt: skip
+
+SLUG = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+SLUG_WORDS = "words of small letters, digits, `_` and `-`, with commas between"
+SCOPE_WORDS = "a scope with its own bars for each, such as `tools min_seen_count=2 min_age_days=3 promote_max_per_run=1`"
+SUPPRESS_WORDS = "days from 1 to 3650, each as many as those before or more"
+WEBHOOK_WORDS = "addresses with https, or of this machine"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+MOST_SEEN, MOST_DAYS, MOST_PROMOTED = 1000, 3650, 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeBars:
+    """What one scope has of its own; none where it follows the rest."""
+
+    min_seen_count: int | None = None
+    min_age_days: int | None = None
+    promote_max_per_run: int | None = None
+
+
+_BOUNDS = {
+    "min_seen_count": (1, MOST_SEEN),
+    "min_age_days": (0, MOST_DAYS),
+    "promote_max_per_run": (0, MOST_PROMOTED),
+}
+
+
+def _scope_bars(line: str) -> tuple[str, ScopeBars]:
+    scope, *bars = line.split()
+    read: dict[str, int] = {}
+    for bar in bars:
+        name, _, number = bar.partition("=")
+        low, high = _BOUNDS.get(name, (1, 0))
+        if not number.isdecimal() or not low <= int(number) <= high or name in read:
+            raise ValueError(f"must be {SCOPE_WORDS}")
+        read[name] = int(number)
+    if not SLUG.fullmatch(scope) or not read:
+        raise ValueError(f"must be {SCOPE_WORDS}")
+    return scope, ScopeBars(**read)
+
+
+def _scopes(lines: tuple[str, ...]) -> tuple[str, ...]:
+    if len({_scope_bars(line)[0] for line in lines}) != len(lines):
+        raise ValueError(f"must be {SCOPE_WORDS}")
+    return lines
+
+
+def _slugs(words: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(SLUG.fullmatch(word) for word in words) or len(set(words)) != len(words):
+        raise ValueError(f"must be {SLUG_WORDS}")
+    return words
+
+
+def _rising_days(days: tuple[int, ...]) -> tuple[int, ...]:
+    if not days or list(days) != sorted(days) or days[0] < 1 or days[-1] > MOST_DAYS:
+        raise ValueError(f"must be {SUPPRESS_WORDS}")
+    return days
+
+
+def _safe_urls(urls: tuple[str, ...]) -> tuple[str, ...]:
+    for url in urls:
+        parts = urlsplit(url)
+        if parts.scheme != "https" and parts.hostname not in LOOPBACK:
+            raise ValueError(f"must be {WEBHOOK_WORDS}")
+    return urls
+
+
+Scopes = Annotated[tuple[str, ...], AfterValidator(_scopes)]
+Slugs = Annotated[tuple[str, ...], AfterValidator(_slugs)]
+RisingDays = Annotated[tuple[int, ...], AfterValidator(_rising_days)]
+SafeUrls = Annotated[tuple[HttpUrl, ...], AfterValidator(_safe_urls)]
+
+
+class DetectorSettings(Section):
+    enabled: bool = key(True, "Whether it looks.", per_space=True)
+    threshold: int = key(3, "Times from which it fires.", per_space=True, ge=1, le=10_000)
+
+
+class LoopDetectorSettings(DetectorSettings):
+    threshold: int = key(2, "Level of a loop from which it fires.", per_space=True, ge=1, le=4)
+
+
+class CensorDetectorSettings(DetectorSettings):
+    threshold: int = key(
+        5, "Strikes from which it fires, unless the censor names its own.", per_space=True, ge=1, le=10_000
+    )
+
+
+class MisleadingDetectorSettings(DetectorSettings):
+    threshold: int = key(
+        2, "Causes that contradicted a memory from which it fires.", per_space=True, ge=1, le=10_000
+    )
+
+
+class IdentityDetectorSettings(Section):
+    enabled: bool = key(True, "Whether it looks.", per_space=True)
+    threshold: float = key(
+        0.85, "Center of a weight that only a person lets a memory pass.", per_space=True, ge=0, le=1
+    )
+
+
+class DetectorsSettings(Section):
+    tool_failure: DetectorSettings = key(DetectorSettings(), "A tool that fails alike in one episode.")
+    loop: LoopDetectorSettings = key(LoopDetectorSettings(), "A loop of an agent or of a reply.")
+    zero_hit: DetectorSettings = key(DetectorSettings(), "A name that nothing is known about.")
+    censor_hits: CensorDetectorSettings = key(CensorDetectorSettings(), "A warning that strikes often.")
+    conflict_churn: DetectorSettings = key(DetectorSettings(), "Conflicts of one concept and dimension.")
+    misleading: MisleadingDetectorSettings = key(MisleadingDetectorSettings(), "A memory that misled.")
+    identity: IdentityDetectorSettings = key(IdentityDetectorSettings(), "A memory on its way to identity.")
+
+
+class FolderSettings(Section):
+    enabled: bool = key(False, "Whether promoted proposals are also files in a folder.")
+    path: str = key("", "The folder; empty for `inbox` in the home.")
+    still_seconds: int = key(2, "Seconds that a file must be still before it is read.", ge=0, le=3600)
+    scan_seconds: int = key(5, "Seconds between two looks at the folder.", ge=1, le=3600)
+
+
+class WebhookSettings(Section):
+    urls: SafeUrls = key((), "Where news of proposals is sent.", allowed=WEBHOOK_WORDS)
+    secret: SecretStr | None = key(None, "Secret that signs what is sent and what comes in.")
+    tolerance_seconds: int = key(300, "Age from which a signed message is refused.", ge=1, le=86_400)
+
+
+class ProposalsSettings(Section):
+    profile: Literal["festinger", "compat-course", "compat-agent"] = key(
+        "festinger", "How words are normalised before they are fingerprinted.", per_space=True
+    )
+    categories: Slugs = key(
+        CATEGORIES, "Categories that a proposal may have.", per_space=True, allowed=SLUG_WORDS
+    )
+    min_seen_count: int = key(2, "Distinct causes that are needed.", per_space=True, ge=1, le=MOST_SEEN)
+    min_age_days: int = key(7, "Days that it must have lasted.", per_space=True, ge=0, le=MOST_DAYS)
+    min_days_seen: int = key(
+        2, "Distinct days that are needed, never more than causes.", per_space=True, ge=1, le=MOST_SEEN
+    )
+    max_causes_per_agent_day: int = key(
+        3, "Causes of one agent, day and origin that count.", per_space=True, ge=1, le=MOST_SEEN
+    )
+    scopes: Scopes = key((), "Bars of single scopes.", per_space=True, allowed=SCOPE_WORDS)
+    promote_schedule: Cron = key(
+        "0 7 * * *", "Cron line of the job that promotes, in UTC.", allowed=CRON_WORDS
+    )
+    promote_max_per_run: int = key(
+        5, "Proposals that one run promotes at most.", per_space=True, ge=0, le=MOST_PROMOTED
+    )
+    inbox_limit: int = key(
+        50, "Open proposals from which nothing more is promoted.", per_space=True, ge=1, le=100_000
+    )
+    excluded_categories: Slugs = key(
+        (), "Categories that are never promoted.", per_space=True, allowed=SLUG_WORDS
+    )
+    reject_suppress_days: RisingDays = key(
+        (30, 90, 365),
+        "Days of silence after the first, the second and each later no.",
+        per_space=True,
+        allowed=SUPPRESS_WORDS,
+    )
+    max_reevaluations: int = key(
+        2, "Times that a proposal is thought about again.", per_space=True, ge=0, le=100
+    )
+    defer_days: int = key(
+        14, "Days for which a proposal is put off if none are named.", per_space=True, ge=1, le=MOST_DAYS
+    )
+    quiet_days: int = key(
+        90, "Days after which an undecided proposal leaves the inbox.", per_space=True, ge=1, le=MOST_DAYS
+    )
+    suggest_merges: bool = key(
+        True, "Whether proposals that may mean the same are shown together.", per_space=True
+    )
+    suggest_pairs_per_run: int = key(
+        25, "Pairs that are judged in one pass.", per_space=True, ge=0, le=10_000
+    )
+    value_window_days: int = key(
+        90, "Days of decisions that a producer is valued by.", per_space=True, ge=1, le=MOST_DAYS
+    )
+    value_mute_at: float = key(-0.4, "Value at which a producer is muted.", per_space=True, ge=-1, le=0)
+    value_min_decided: int = key(5, "Decisions that muting needs.", per_space=True, ge=1, le=10_000)
+    value_mute_days: int = key(30, "Days for which a producer is muted.", per_space=True, ge=1, le=MOST_DAYS)
+    reflect: bool = key(True, "Whether a model is asked what an episode should change.", per_space=True)
+    max_per_episode: int = key(3, "Changes that it may suggest for one episode.", per_space=True, ge=0, le=20)
+    detectors: DetectorsSettings = key(DetectorsSettings(), "Who looks without a model.")
+    surface: bool = key(False, "Whether an agent reads what was observed often.", per_space=True)
+    tasks_visible_to_agent: bool = key(False, "Whether an agent may read open tasks.", per_space=True)
+    folder: FolderSettings = key(FolderSettings(), "Proposals as files.")
+    webhook: WebhookSettings = key(WebhookSettings(), "Proposals as messages.")
+    digest_schedule: Cron = key("", "Cron line of a reminder; empty for none.", allowed=CRON_WORDS)
+    rate_window_days: int = key(
+        30, "Days over which the rate of promotion is read.", per_space=True, ge=1, le=MOST_DAYS
+    )
+    rate_high: float = key(0.30, "Rate above which the bars are loose.", per_space=True, ge=0, le=1)
+    rate_low: float = key(0.01, "Rate below which the bars are tight.", per_space=True, ge=0, le=1)
+    rate_min_considered: int = key(
+        20, "Proposals below which the rate says nothing.", per_space=True, ge=1, le=1_000_000
+    )
+
+    @model_validator(mode="after")
+    def _rates_in_order(self) -> Self:
+        if self.rate_low > self.rate_high:
+            raise ValueError("`proposals.rate_low` must not be above `proposals.rate_high`")
+        return self
+
+    def bars_of_scope(self, scope: str) -> ScopeBars:
+        """What the scope has of its own."""
+        return dict(map(_scope_bars, self.scopes)).get(scope, ScopeBars())
