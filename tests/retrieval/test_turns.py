@@ -82,3 +82,21 @@ async def test_vectors_that_were_missing_come_later(by_words: Recaller):
     assert await embed_turns(by_words.searching, MAIN_SPACE) == 0
     [row] = await rows(by_words.store, "select model from turn_index")
     assert row["model"] == by_words.near.name
+
+
+@pytest.mark.requirement("R-16")
+async def test_a_turn_is_embedded_as_the_same_text_whenever_that_is(mind: Recaller):
+    await mind.say("Which day does the ferry sail?")
+    await mind.say("On Sunday, if the wind holds.", role="assistant")
+    await index_turns(mind.searching, MAIN_SPACE)
+    hashes = "select turn_id, part, text_hash from turn_index order by turn_id, part"
+    first, written = await rows(mind.store, hashes), {text for _, texts in mind.near.asked for text in texts}
+    assert "2026-01-05 On Sunday, if the wind holds.\nWhich day does the ferry sail?" in written
+
+    async with mind.store.transaction() as transaction:
+        await transaction.connection.execute("update turn_index set model = null, embedding = null")
+    mind.near.asked.clear()
+    assert await embed_turns(mind.searching, MAIN_SPACE) == 2
+
+    assert await rows(mind.store, hashes) == first
+    assert {text for _, texts in mind.near.asked for text in texts} <= written

@@ -1,14 +1,13 @@
 """How is bringing to mind joined to the rest of the house?
 
 Builds what the room needs, makes its jobs known, and lets it hear what changes words and what was said. Recalls are
-written down beside the requests; what is still being written when the house closes is waited for a moment.
+written down beside the requests.
 """
 
-import asyncio
-from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from festinger.embedding.embedder import Embedder
@@ -20,6 +19,7 @@ from festinger.jobs.work import Queue
 from festinger.memory.memory import Place
 from festinger.retrieval.counting import HEARD, count_words, note_change, recount
 from festinger.retrieval.desk import Desk, Terms
+from festinger.retrieval.forgetting import forget
 from festinger.retrieval.record import prune_recalls
 from festinger.retrieval.turns import embed_turns, index_turns
 from festinger.store.pool import Transaction
@@ -32,12 +32,11 @@ COUNT_WORDS = "count_words"
 RECOUNT_WORDS = "recount_words"
 INDEX_TURNS = "index_turns"
 TEND_RECALLS = "tend_recalls"
+FORGET_RECALLS = "forget_recalls"
 
 EACH_MINUTE = "* * * * *"
 NIGHTLY = "41 3 * * *"
 TURN_TABLE = "turn_index"
-LAST_WORDS_SECONDS = 2.0
-"""What records that are still being written get when the house closes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,24 +44,10 @@ class RecallRoom:
     """Bringing to mind, as this process opens it."""
 
     desk: Desk
-    writing: set[asyncio.Task[Any]] = field(default_factory=set)
-
-    async def finish(self) -> None:
-        """Wait a moment for the records that are still being written."""
-        if self.writing:
-            await asyncio.wait(set(self.writing), timeout=LAST_WORDS_SECONDS)
-        for task in set(self.writing):
-            task.cancel()
 
 
 def build_recall(app: "App") -> RecallRoom:
     """The room, with everything that it takes from the house."""
-    writing: set[asyncio.Task[Any]] = set()
-
-    def later(work: Coroutine[Any, Any, Any]) -> None:
-        task = asyncio.create_task(work)
-        writing.add(task)
-        task.add_done_callback(writing.discard)
 
     def terms(space: SpaceId) -> Terms:
         chosen = app.settings.for_space(space)
@@ -95,10 +80,10 @@ def build_recall(app: "App") -> RecallRoom:
         reranker=reranker,
         memory=app.memory.desk,
         on_read=app.outcomes.on_read,
-        later=later,
+        later=app.afterwards.write,
         on_surfaced=on_surfaced,
     )
-    return RecallRoom(desk=desk, writing=writing)
+    return RecallRoom(desk=desk)
 
 
 def register_recall(app: "App", room: RecallRoom) -> None:
@@ -126,12 +111,16 @@ def register_recall(app: "App", room: RecallRoom) -> None:
     async def hear(transaction: Transaction, event: Event) -> None:
         await note_change(desk, transaction, event)
 
+    async def let_go(transaction: Transaction, event: Event) -> None:
+        await forget(transaction, event.space, [UUID(each) for each in event.payload["ids"]])
+
     app.jobs.register(COUNT_WORDS, count, queue=Queue.INDEX, schedule=EACH_MINUTE)
     app.jobs.register(RECOUNT_WORDS, count_anew, queue=Queue.INDEX, limit=timedelta(hours=6))
     app.jobs.register(INDEX_TURNS, index, queue=Queue.INDEX, schedule=EACH_MINUTE, limit=timedelta(hours=6))
     app.jobs.register(TEND_RECALLS, tend, queue=Queue.SLEEP, schedule=NIGHTLY)
     for name in HEARD:
         app.outbox.subscribe(name, COUNT_WORDS, hear)
+    app.outbox.subscribe("memory_forgotten", FORGET_RECALLS, let_go)
 
 
 async def _index_vectors(app: "App", room: RecallRoom) -> None:

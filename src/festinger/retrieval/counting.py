@@ -67,11 +67,12 @@ async def recount(desk: Desk, space: SpaceId) -> int:
 async def _count_batch(desk: Desk, space: SpaceId) -> int:
     async with desk.store.transaction() as transaction:
         rows = await transaction.all(Q["take_waiting"], space=space, limit=BATCH)
-        await _count(transaction, space, [(row["source"], row["ref"]) for row in rows])
+        await count_now(transaction, space, [(row["source"], row["ref"]) for row in rows])
     return len(rows)
 
 
-async def _count(transaction: Transaction, space: SpaceId, texts: Sequence[tuple[str, UUID]]) -> None:
+async def count_now(transaction: Transaction, space: SpaceId, texts: Sequence[tuple[str, UUID]]) -> None:
+    """Bring the counts up to what some texts, each with its source, say now."""
     if not texts:
         return
     await transaction.all(Q["lock_counts"], space=space)

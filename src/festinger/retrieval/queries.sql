@@ -300,7 +300,7 @@ on conflict (space_id, episode_id) do update set turns = excluded.turns;
 
 -- name: unembedded_turns
 -- Parts of turns that have no vector of a model.
-select t.turn_id, t.part, t.content, t.context from turn_index t
+select t.turn_id, t.part, t.at, t.content, t.context from turn_index t
 where t.space_id = %(space)s and t.model is distinct from %(model)s
 order by t.at desc, t.turn_id, t.part
 limit %(limit)s;
@@ -353,13 +353,42 @@ delete from recall r using (
 ) as old
 where r.space_id = %(space)s and r.id = old.id;
 
--- name: forget_turns
--- Takes turns out of the index; their words leave the counts with the next count.
-with waiting as (
-    insert into words_waiting (space_id, source, ref, at)
-    select %(space)s, 'turn', each.ref, now() from unnest(%(turns)s::uuid[]) as each (ref) on conflict do nothing
+-- name: unindex_cut_turns
+-- Takes turns out of the index that words were cut out of, and those right beside them, and has the episode indexed
+-- anew from there.
+with cut as (
+    select distinct t.episode_id, t.seq from turn_index t
+    where t.space_id = %(space)s and position(%(mark)s in t.content) > 0
+), back as (
+    update turn_progress p set turns = least(p.turns, from_here.turns)
+    from (select c.episode_id, greatest(0, min(c.seq) - 2) as turns from cut c group by c.episode_id) as from_here
+    where p.space_id = %(space)s and p.episode_id = from_here.episode_id
+), gone as (
+    delete from turn_index t using cut c
+    where t.space_id = %(space)s and t.episode_id = c.episode_id and t.seq between c.seq - 1 and c.seq + 1
+    returning t.turn_id
 )
-delete from turn_index t where t.space_id = %(space)s and t.turn_id = any(%(turns)s);
+select distinct g.turn_id from gone g;
+
+-- name: forget_recalls
+-- Erases the recalls that brought some memories or turns to mind, with what was asked.
+delete from recall r using (
+    select distinct h.recall_id from recall_hit h
+    where h.space_id = %(space)s and h.ref = any(%(refs)s) and h.shown
+) as told
+where r.space_id = %(space)s and r.id = told.recall_id;
+
+-- name: forget_hits
+-- Erases them where they were looked at and not told.
+delete from recall_hit h where h.space_id = %(space)s and h.ref = any(%(refs)s);
+
+-- name: forget_parts
+-- Erases the pieces of identifiers that they held.
+delete from identifier_part p where p.space_id = %(space)s and p.ref = any(%(refs)s);
+
+-- name: drop_words
+-- Lets go of words that stand in no text any more.
+delete from words_term t where t.space_id = %(space)s and t.df <= 0;
 
 -- name: states_of
 -- In which state memories and turns are now, since when they are there, and when an outcome last moved them.
@@ -369,3 +398,25 @@ from memory m where m.space_id = %(space)s and m.id = any(%(refs)s)
 union all
 select t.turn_id, 'active', t.at, null from turn_index t
 where t.space_id = %(space)s and t.turn_id = any(%(refs)s) and t.part = 0;
+
+-- name: holds_memories
+-- Whether anything was ever learnt in a space and is still there.
+select exists (select 1 from memory m where m.space_id = %(space)s) as found;
+
+-- name: standings
+-- What stands today in the place of some memories: they themselves, or what replaced them.
+with recursive line (asked, id, depth) as (
+    select m.id, m.id, 0 from memory m where m.space_id = %(space)s and m.id = any(%(memories)s::uuid[])
+    union all
+    select line.asked, m.superseded_by, line.depth + 1 from line
+    join memory m on m.space_id = %(space)s and m.id = line.id and m.superseded_by is not null
+    where line.depth < %(depth)s
+), last as (
+    select distinct on (line.asked) line.asked, line.id from line order by line.asked, line.depth desc
+)
+select last.asked, m.id, m.content, m.compressed, m.version,
+    exists (select 1 from resolution_queue r where r.space_id = m.space_id and r.about = 'memory'
+            and r.status = 'pending' and r.old_memory = m.id) as disputed
+from last
+join memory m on m.space_id = %(space)s and m.id = last.id
+where m.status = 'active' and (m.agent_id is null or m.agent_id = %(agent)s);

@@ -8,6 +8,7 @@ the last one is made anew when the next is said. Where no embedder can be had, w
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -24,6 +25,7 @@ from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import halfvec
 from festinger.text.budget import count_tokens
+from festinger.text.cutting import MARK
 
 Q = queries_of("festinger.retrieval")
 
@@ -46,7 +48,7 @@ class Part:
     content: str
     context: str
     written: str
-    """As it is embedded: the part, then what stood around it."""
+    """As it is embedded."""
 
 
 async def index_turns(desk: Desk, space: SpaceId) -> int:
@@ -123,11 +125,15 @@ def parts_of(rows: Sequence[Mapping[str, Any]], place: int) -> list[Part]:
     before = rows[place - 1]["content"][-AROUND_CHARS:] if place else ""
     after = rows[place + 1]["content"][:AROUND_CHARS] if place + 1 < len(rows) else ""
     around = "\n".join(filter(None, (before, after)))
-    day = row["at"].date().isoformat()
     return [
-        Part(content=text, context=around, written=f"{day} {text.strip()}\n{before}\n{after}")
+        Part(content=text, context=around, written=written_as(row["at"], text, around))
         for text in cut(row["content"])
     ]
+
+
+def written_as(at: datetime, content: str, context: str) -> str:
+    """A part as it is embedded, whenever that is: the day, the part, then what stood around it."""
+    return f"{at.date().isoformat()} {content.strip()}\n{context}"
 
 
 def cut(text: str) -> list[str]:
@@ -161,7 +167,7 @@ async def embed_turns(desk: Desk, space: SpaceId) -> int:
     made = 0
     while embedder is not None:
         rows = await desk.store.all(Q["unembedded_turns"], space=space, model=embedder.name, limit=TURNS)
-        written = [f"{row['content'].strip()}\n{row['context']}" for row in rows]
+        written = [written_as(row["at"], row["content"], row["context"]) for row in rows]
         vectors = await _vectors(desk, written)
         found = [
             (row, text, vector)
@@ -208,6 +214,10 @@ async def _vectors(desk: Desk, texts: Sequence[str]) -> list[Vector | None]:
         return [None] * len(texts)
 
 
-async def forget_turns(transaction: Transaction, space: SpaceId, turns: Sequence[UUID]) -> int:
-    """Take turns out of the index, because somebody asked to forget them."""
-    return await transaction.run(Q["forget_turns"], space=space, turns=list(turns))
+async def unindex_cut(transaction: Transaction, space: SpaceId) -> list[UUID]:
+    """Take turns out of the index that forgotten words were cut out of, with their neighbours, who hold some of them.
+
+    They are made anew from what is left. Which turns those were.
+    """
+    rows = await transaction.all(Q["unindex_cut_turns"], space=space, mark=MARK)
+    return [row["turn_id"] for row in rows]
