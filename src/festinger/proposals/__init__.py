@@ -1,4 +1,18 @@
-"""What should a person be asked?
+"""What should a person be asked, and when?
 
-Will keep proposals with their sightings, the gate that lets ripe ones through, and verdicts. Not built yet.
+Keeps suggested changes with their sightings, the runs of the gate, and what people decided. Decides when two wordings
+are one proposal, how many causes stand behind it and whether it is ripe. It never changes behaviour by itself: a deed
+of another room is called only after a verified person has said yes. Left to others: finding loops (`proxy`),
+contradictions (`judge`, `world`), strikes (`memory`) and outcomes (`outcomes`), and showing all this (the doors).
+
+What other rooms call, each taking a `desk.Desk`:
+
+    sight.sight(desk, space, suggestion)       somebody says that something should change
+    promote.promote(desk, space)               one run of the gate
+    shelf.page / shelf.card                    what is kept, listed and in full
+    meaning.compare(desk, space)               the second pass: which ones may mean the same
+    pairs.accept / decline / split             what a person says of two that were shown together
+    rate.rate(desk, space)                     are the bars too loose, or too tight?
+    forgetting.forget                          within the transaction that forgets memories
+    fingerprint.fingerprint, gate.read         the pure decisions
 """

@@ -2507,9 +2507,11 @@ CREATE INDEX proposal_seen ON public.proposal USING btree (space_id, last_seen, 
 
 CREATE INDEX proposal_sighting_at ON public.proposal_sighting USING btree (space_id, at);
 
-CREATE INDEX proposal_sighting_cause ON public.proposal_sighting USING btree (space_id, proposal_id, agent_id, day, origin, session_id);
+CREATE INDEX proposal_sighting_cause ON public.proposal_sighting USING btree (space_id, proposal_id, agent_id, session_id, day, origin);
 
-CREATE UNIQUE INDEX proposal_sighting_source ON public.proposal_sighting USING btree (space_id, producer, source_id, proposal_id) NULLS NOT DISTINCT;
+CREATE UNIQUE INDEX proposal_sighting_source ON public.proposal_sighting USING btree (space_id, producer, source_id, proposal_id);
+
+CREATE INDEX proposal_sighting_votes ON public.proposal_sighting USING btree (space_id, proposal_id, agent_id, day, origin, session_id) WHERE counted;
 
 CREATE INDEX proposal_waiting ON public.proposal USING btree (space_id, seen_count, id) WHERE (state = 'waiting'::text);
 

@@ -108,9 +108,10 @@ comment on column proposal_sighting.times is 'times that this cause said these w
 comment on column proposal_sighting.at is 'when it was first said so, by the server''s own stamp of the evidence';
 comment on column proposal_sighting.last_at is 'when it was last said so';
 comment on column proposal_sighting.counted is 'whether it may be a vote; how many causes of an agent count is decided by counting';
-create unique index proposal_sighting_source on proposal_sighting (space_id, producer, source_id, proposal_id)
-    nulls not distinct;
-create index proposal_sighting_cause on proposal_sighting (space_id, proposal_id, agent_id, day, origin, session_id);
+create unique index proposal_sighting_source on proposal_sighting (space_id, producer, source_id, proposal_id);
+create index proposal_sighting_cause on proposal_sighting (space_id, proposal_id, agent_id, session_id, day, origin);
+create index proposal_sighting_votes on proposal_sighting (space_id, proposal_id, agent_id, day, origin, session_id)
+    where counted;
 create index proposal_sighting_at on proposal_sighting (space_id, at);
 
 create table proposal_vector (
