@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proposals.fingerprint import STOPWORDS, Profile, fingerprint, normalise
+from festinger.proposals.fingerprint import (
+    AGENT_STOPWORDS,
+    COURSE_STOPWORDS,
+    STOPWORDS,
+    Profile,
+    fingerprint,
+    normalise,
+)
 
 COURSE, AGENT = Profile.COMPAT_COURSE, Profile.COMPAT_AGENT
 
@@ -30,17 +37,23 @@ SEVEN = [
     ("performance", "tools", "Parallelize the health probe"),
 ]
 
-PLAIN = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=8), min_size=1, max_size=8).map(
-    lambda words: [word for word in words if word not in UNPLAIN] or ["query"]
-)
 UNPLAIN = {
     "not", "never", "nor", "without", "cannot", "over", "than", "before", "after", "instead", "versus", "into", "from",
     "replace", "does", "did",
 }  # fmt: skip
 
+PLAIN = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=8), min_size=1, max_size=8).map(
+    lambda words: [word for word in words if word not in UNPLAIN] or ["query"]
+)
+
 
 def print_of(category: str, scope: str, text: str, profile: Profile = Profile.FESTINGER) -> str:
     return fingerprint(category=category, scope=scope, normalised=normalise(text, profile))
+
+
+@pytest.mark.requirement("H-05")
+def test_the_stopwords_are_as_many_as_the_profiles_say():
+    assert (len(STOPWORDS), len(COURSE_STOPWORDS), len(AGENT_STOPWORDS)) == (19, 20, 42)
 
 
 @pytest.mark.requirement("H-05")

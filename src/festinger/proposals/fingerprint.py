@@ -26,18 +26,21 @@ class Profile(StrEnum):
     COMPAT_AGENT = "compat-agent"
 
 
-STOPWORDS = frozenset("a an the to of in for on with and or but this that it its we our add".split())
+STOPWORDS = frozenset({
+    "a", "an", "the", "to", "of", "in", "for", "on", "with", "and", "or", "but", "this", "that", "it", "its", "we",
+    "our", "add",
+})  # fmt: skip
 COURSE_STOPWORDS = STOPWORDS | {"not"}
-AGENT_STOPWORDS = frozenset(
-    "a an the is are was were be been being to of in for on with at by from and or but not this that it its we our "
-    "should could would can will do does did has have had may might".split()
-)
+AGENT_STOPWORDS = (STOPWORDS - {"add"}) | {
+    "is", "are", "was", "were", "be", "been", "being", "at", "by", "from", "not", "should", "could", "would", "can",
+    "will", "do", "does", "did", "has", "have", "had", "may", "might",
+}  # fmt: skip
 
-DENYING = frozenset("not no never nor without cannot".split())
-AUXILIARIES = frozenset("do does did".split())
+DENYING = frozenset({"not", "no", "never", "nor", "without", "cannot"})
+AUXILIARIES = frozenset({"do", "does", "did"})
 """They fall out before a denial: `do not retry` and `never retry` are one."""
 
-TURNING = frozenset("over than before after instead versus into".split())
+TURNING = frozenset({"over", "than", "before", "after", "instead", "versus", "into"})
 """What stands on their left and on their right may not be swapped."""
 
 FRAMES = (("from", frozenset({"to"})), ("replace", frozenset({"with", "by"})))
@@ -109,8 +112,7 @@ def _normalised(text: str) -> str:
 
 def spoken_words(text: str) -> Iterator[str]:
     """The words of a folded text in their order; every contracted denial is one `not`."""
-    for word in _runs(_CONTRACTED.sub(" not ", text)):
-        yield word
+    yield from _runs(_CONTRACTED.sub(" not ", text))
 
 
 def _runs(text: str) -> Iterator[str]:

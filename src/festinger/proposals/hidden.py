@@ -28,3 +28,8 @@ def is_hidden(char: str) -> bool:
         or char in _FILLERS
         or any(ord(char) in variations for variations in _VARIATIONS)
     )
+
+
+def storable(text: str) -> str:
+    """The text as a database can hold it: what no text may have is marked as lost."""
+    return "".join("\ufffd" if char == "\x00" or "\ud800" <= char <= "\udfff" else char for char in text)

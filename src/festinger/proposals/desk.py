@@ -1,0 +1,76 @@
+"""What does every deed of this room need?
+
+Ports to what stands elsewhere are handed in at wiring and do nothing where nobody was: how far asking has paid, who
+judges, who embeds, and work that is done later.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from festinger.clock import Clock
+from festinger.embedding.embedder import Embedder
+from festinger.events.outbox import Outbox
+from festinger.ids import NewId, SpaceId
+from festinger.judge.judgement import Judgement, unsure
+from festinger.judge.pair import Pair
+from festinger.settings.tree import ProposalsSettings
+from festinger.store.pool import Store, Transaction
+
+Ask = Callable[..., Awaitable[object]]
+"""`ask(transaction, job, space=…, **ids)`: durable work, asked for within the transaction."""
+
+Key = tuple[str, str]
+"""Who proposes what: producer and category."""
+
+Values = Callable[[Transaction, SpaceId], Awaitable[Mapping[Key, float]]]
+"""What asking has paid for each producer and category of a space, from -1 to 1."""
+
+IsMuted = Callable[[Transaction, SpaceId, Key], Awaitable[bool]]
+"""Whether new proposals of a producer and category are kept back."""
+
+
+class Judges(Protocol):
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+        """What the whole cascade says of pairs, an LLM included; not within a transaction."""
+        ...
+
+
+class NoJudges:
+    """For a wiring without judges: nobody is sure of anything."""
+
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+        return [unsure("nobody", "there is no judge") for _ in pairs]
+
+
+NO_JUDGES = NoJudges()
+
+
+async def ask_nobody(_transaction: Transaction, _job: str, **_ids: Any) -> None:
+    """For a wiring without background work."""
+
+
+async def no_values(_transaction: Transaction, _space: SpaceId) -> Mapping[Key, float]:
+    return {}
+
+
+async def nobody_is_muted(_transaction: Transaction, _space: SpaceId, _key: Key) -> bool:
+    return False
+
+
+def no_embedder() -> Embedder | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    store: Store
+    outbox: Outbox
+    clock: Clock
+    new_id: NewId
+    terms: Callable[[SpaceId], ProposalsSettings]
+    ask: Ask = ask_nobody
+    values: Values = no_values
+    is_muted: IsMuted = nobody_is_muted
+    judges: Judges = NO_JUDGES
+    embedder: Callable[[], Embedder | None] = no_embedder

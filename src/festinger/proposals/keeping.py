@@ -1,0 +1,166 @@
+"""How is a sighting written down, counted and told of?
+
+The words of one cause are one row, however often they come; what came with an event that was already told is known
+again. Whatever adds or moves sightings has them counted here. All within a transaction of the caller's.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from festinger.ids import Cause, SpaceId
+from festinger.proposals.counting import Limits, Tally, tally, votes_of
+from festinger.proposals.desk import Desk
+from festinger.proposals.family import family_of
+from festinger.proposals.gate import bars_for, priority_of
+from festinger.proposals.proposal import DECIDED_FOR, Held, Proposal, proposal_of
+from festinger.proposals.sighting import Suggestion, Uncounted
+from festinger.settings.tree import ProposalsSettings
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.proposals")
+
+RECENT_SOURCES = 64
+"""Sources of the latest repeats that a row remembers; an older one that comes again adds to the repeats, to no vote."""
+SHOWN_SESSION = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    id: UUID
+    is_again: bool = False
+    """Whether it was known already, so that nothing was written."""
+
+
+async def told_before(
+    transaction: Transaction, space: SpaceId, said: Suggestion, proposal: Proposal | None
+) -> UUID | None:
+    """The sighting that the same event or call already made of this."""
+    row = await transaction.maybe(
+        Q["told_before"],
+        space=space,
+        producer=said.producer,
+        source=said.source,
+        proposal=proposal.id if proposal else None,
+        text=said.what,
+    )
+    return row["id"] if row else None
+
+
+async def keep_words(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    said: Suggestion,
+    *,
+    proposal: Proposal | None,
+    because: Uncounted | None,
+) -> Kept:
+    """Add a row, or count a repeat of one."""
+    words: dict[str, Any] = {
+        "space": space,
+        "proposal": proposal.id if proposal else None,
+        "agent": said.cause.agent,
+        "session": said.cause.session,
+        "day": said.cause.day,
+        "origin": said.cause.origin,
+        "producer": said.producer,
+        "text": said.what,
+        "source": said.source,
+        "because": because,
+    }
+    before = await transaction.maybe(Q["same_words"], **words) if proposal else None
+    if before is not None:
+        if not before["is_again"]:
+            repeat = {"space": space, "id": before["id"], "source": said.source}
+            await transaction.run(Q["say_again"], **repeat, at=said.at, kept=RECENT_SOURCES)
+        return Kept(id=before["id"], is_again=before["is_again"])
+    id_ = desk.new_id()
+    await transaction.run(
+        Q["add_sighting"],
+        **words,
+        id=id_,
+        why=said.why,
+        how=said.how,
+        evidence=json.dumps(dict(said.evidence)),
+        reflection=said.reflection,
+        at=said.at,
+    )
+    return Kept(id=id_)
+
+
+async def recount(
+    desk: Desk, transaction: Transaction, space: SpaceId, root: Proposal, *, said: int = 0
+) -> Proposal:
+    """Count the votes of a proposal and its duplicates again, and write down what they add up to."""
+    limits = limits_for(desk.terms(space), root.scope)
+    family = await family_of(transaction, space, root.id)
+    counted = await votes_since(transaction, space, family, since=root.counted_since, limits=limits)
+    after = Tally()
+    if root.state in DECIDED_FOR:
+        after = await votes_since(transaction, space, family, since=root.decided_at, limits=limits)
+    row = await transaction.one(
+        Q["count_votes"],
+        space=space,
+        id=root.id,
+        seen_count=counted.seen_count,
+        days_seen=counted.days_seen,
+        first_seen=counted.first_seen,
+        last_seen=counted.last_seen,
+        seen_after=after.seen_count,
+        said=said,
+        priority=priority_of(counted.seen_count),
+    )
+    return proposal_of(row)
+
+
+async def votes_since(
+    transaction: Transaction, space: SpaceId, family: list[UUID], *, since: Any, limits: Limits
+) -> Tally:
+    rows = await transaction.all(Q["votes"], space=space, family=family, since=since)
+    return tally(map(votes_of, rows), limits)
+
+
+def limits_for(settings: ProposalsSettings, scope: str) -> Limits:
+    return Limits(per_agent_day=settings.max_causes_per_agent_day, min_seen=bars_for(settings, scope).causes)
+
+
+async def tell(
+    desk: Desk, transaction: Transaction, name: str, cause: Cause, proposal: Proposal, **payload: Any
+) -> None:
+    """Say what happened to a proposal because of a sighting."""
+    await desk.outbox.emit(
+        transaction,
+        name,
+        space=proposal.space_id,
+        subject=subject_of(proposal.id),
+        agent=cause.agent,
+        session=cause.session or None,
+        payload={"proposal": str(proposal.id), "fingerprint": proposal.fingerprint, **payload},
+    )
+
+
+async def tell_held(desk: Desk, transaction: Transaction, proposal: Proposal, why: Held) -> None:
+    await desk.outbox.emit(
+        transaction,
+        "proposal_held",
+        space=proposal.space_id,
+        subject=subject_of(proposal.id),
+        payload={"proposal": str(proposal.id), "why": why},
+    )
+
+
+def subject_of(id_: UUID) -> str:
+    """Under which name events tell of a proposal."""
+    return f"proposal:{id_}"
+
+
+def told_cause(cause: Cause) -> dict[str, str]:
+    return {
+        "agent": cause.agent,
+        "session": cause.session[:SHOWN_SESSION],
+        "day": cause.day.isoformat(),
+        "origin": cause.origin,
+    }

@@ -1,0 +1,228 @@
+"""What happens when somebody says that something should change?
+
+One transaction, in this order: bad input is refused; what was told before is answered as before; the proposal is found
+by its fingerprint, in whatever state; what a person rejected lately stays silent, and is kept; a duplicate leads on to
+what it is a duplicate of; then the sighting is added and the votes are counted again, or a new proposal begins.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.errors import ProposalRefused, StoreDown
+from festinger.ids import SessionId, SpaceId
+from festinger.proposals.counting import is_flood
+from festinger.proposals.desk import Desk
+from festinger.proposals.family import family_of, root_of
+from festinger.proposals.fingerprint import Profile, fingerprint, normalise
+from festinger.proposals.fitness import refusal, require_fit
+from festinger.proposals.hidden import storable
+from festinger.proposals.keeping import (
+    keep_words,
+    limits_for,
+    recount,
+    tell,
+    tell_held,
+    told_before,
+    told_cause,
+)
+from festinger.proposals.proposal import DECIDED_FOR, Held, Proposal, State, proposal_of
+from festinger.proposals.sighting import Result, Sighted, Suggestion, Uncounted
+from festinger.seeing.metrics import (
+    PROPOSALS_COLLISIONS,
+    PROPOSALS_MERGED,
+    PROPOSALS_SIGHTINGS,
+    PROPOSALS_SUPPRESSED,
+)
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.text.blocks import NO_MARK, blocks_in
+from festinger.text.redaction import without_secrets
+
+Q = queries_of("festinger.proposals")
+
+COMPARE = "compare_proposals"
+"""The job that looks for proposals of the same meaning."""
+
+TRIES = 3
+"""The first, and two more if others changed the same rows at the same moment."""
+
+MOST_SESSIONS = 1000
+
+
+async def sight(desk: Desk, space: SpaceId, suggestion: Suggestion) -> Sighted:
+    """Keep a sighting. What cannot be a proposal is kept too, and then refused."""
+    for left in range(TRIES - 1, -1, -1):
+        try:
+            async with desk.store.transaction() as transaction:
+                sighted = await sight_in(desk, transaction, space, suggestion)
+        except StoreDown as error:
+            if error.details.get("kind") != "busy" or not left:
+                raise
+            continue
+        if sighted.result is Result.REFUSED:
+            raise ProposalRefused(f"This is no proposal: {sighted.reason}.", reason=sighted.reason)
+        return sighted
+    raise AssertionError("the last try returns or raises")
+
+
+async def sight_in(desk: Desk, transaction: Transaction, space: SpaceId, suggestion: Suggestion) -> Sighted:
+    """The same within a transaction of the caller's, who tries again; a refusal is told and not raised."""
+    terms = desk.terms(space)
+    require_fit(suggestion, categories=terms.categories)
+    said = await _as_vote(transaction, space, plain(suggestion))
+    profile = Profile(terms.profile)
+    words = normalise(said.what, profile)
+    if reason := refusal(what=said.what, why=said.why, how=said.how, normalised=words):
+        return await _refuse(desk, transaction, space, said, reason=reason)
+    key = fingerprint(category=said.category, scope=said.scope, normalised=words)
+    await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
+    rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
+    found = next((proposal_of(row) for row in rows if row["normalised"] == words), None)
+    if found is None:
+        if rows:
+            PROPOSALS_COLLISIONS.inc()
+        return await _create(
+            desk, transaction, space, said, fingerprint=key, profile=profile, normalised=words
+        )
+    root = await root_of(transaction, space, found)
+    if (before := await told_before(transaction, space, said, found)) is not None:
+        return _sighted(Result.AGAIN, before, root)
+    if root.is_suppressed(desk.clock()):
+        return await _suppress(desk, transaction, space, said, found=found, root=root)
+    return await _merge(desk, transaction, space, said, found=found, root=root)
+
+
+def plain(suggestion: Suggestion) -> Suggestion:
+    """As it is kept: without secrets, and known for our own words where it quotes them."""
+    kept = replace(
+        suggestion,
+        what=storable(without_secrets(suggestion.what)),
+        why=storable(without_secrets(suggestion.why)),
+        how=storable(without_secrets(suggestion.how)),
+    )
+    quotes_us = suggestion.uncounted is None and blocks_in(suggestion.what, NO_MARK)
+    return replace(kept, uncounted=Uncounted.OWN_WORDS) if quotes_us else kept
+
+
+async def _as_vote(transaction: Transaction, space: SpaceId, said: Suggestion) -> Suggestion:
+    """What is said in a trial is no vote."""
+    if said.uncounted is not None or not said.cause.session:
+        return said
+    is_trial = await transaction.value(Q["is_evaluation"], space=space, session=said.cause.session)
+    return replace(said, uncounted=Uncounted.EVALUATION) if is_trial else said
+
+
+async def _refuse(
+    desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, *, reason: str
+) -> Sighted:
+    before = await told_before(transaction, space, said, None)
+    if before is not None:
+        return Sighted(result=Result.REFUSED, sighting=before, reason=reason)
+    kept = await keep_words(desk, transaction, space, said, proposal=None, because=Uncounted.REFUSED)
+    PROPOSALS_SIGHTINGS.labels("false").inc()
+    return Sighted(result=Result.REFUSED, sighting=kept.id, reason=reason)
+
+
+async def _create(
+    desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, **words: Any
+) -> Sighted:
+    muted = await desk.is_muted(transaction, space, (said.producer, said.category))
+    row = await transaction.one(
+        Q["add_proposal"],
+        space=space,
+        id=desk.new_id(),
+        category=said.category,
+        scope=said.scope,
+        type=said.type,
+        what=said.what,
+        why=said.why,
+        how=said.how,
+        payload=json.dumps(dict(said.payload)),
+        target=json.dumps(dict(said.target)),
+        held=Held.PRODUCER_MUTED if muted else None,
+        producer=said.producer,
+        at=desk.clock(),
+        **words,
+    )
+    made = proposal_of(row)
+    kept = await keep_words(desk, transaction, space, said, proposal=made, because=said.uncounted)
+    counted = await recount(desk, transaction, space, made, said=1)
+    is_vote = said.uncounted is None
+    about = {"category": made.category, "scope": made.scope, "type": made.type, "producer": made.producer}
+    await tell(desk, transaction, "proposal_created", said.cause, made, **about)
+    if muted:
+        await tell_held(desk, transaction, made, Held.PRODUCER_MUTED)
+    if desk.terms(space).suggest_merges:
+        await desk.ask(transaction, COMPARE, space=space)
+    PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()
+    return _sighted(Result.CREATED, kept.id, counted, counted=is_vote)
+
+
+async def _suppress(
+    desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal, root: Proposal
+) -> Sighted:
+    because = said.uncounted or Uncounted.SUPPRESSED
+    kept = await keep_words(desk, transaction, space, said, proposal=found, because=because)
+    if kept.is_again:
+        return _sighted(Result.AGAIN, kept.id, root)
+    await transaction.run(Q["said_once_more"], space=space, id=root.id)
+    assert root.suppressed_until is not None
+    await tell(desk, transaction, "proposal_suppressed", said.cause, root, until=iso(root.suppressed_until))
+    PROPOSALS_SIGHTINGS.labels("false").inc()
+    PROPOSALS_SUPPRESSED.inc()
+    return _sighted(Result.SUPPRESSED, kept.id, root)
+
+
+async def _merge(
+    desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal, root: Proposal
+) -> Sighted:
+    reopens = root.state is State.REJECTED and said.uncounted is None
+    if reopens:
+        row = await transaction.one(Q["reopen_proposal"], space=space, id=root.id, since=said.at)
+        root = proposal_of(row)
+    sessions = await _sessions_counted(transaction, space, said, root)
+    because = said.uncounted
+    if because is None and is_flood(said.cause.session, sessions, limits_for(desk.terms(space), root.scope)):
+        because = Uncounted.FLOOD
+    kept = await keep_words(desk, transaction, space, said, proposal=found, because=because)
+    if kept.is_again:
+        return _sighted(Result.AGAIN, kept.id, root)
+    counted = await recount(desk, transaction, space, root, said=1)
+    is_vote = because is None and said.cause.session not in sessions
+    about = {"seen_count": counted.seen_count, "counted": is_vote, "cause": told_cause(said.cause)}
+    await tell(desk, transaction, "proposal_merged", said.cause, counted, **about)
+    PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()
+    PROPOSALS_MERGED.inc()
+    result = Result.SEEN_AFTER if root.state in DECIDED_FOR else Result.MERGED
+    return _sighted(Result.REOPENED if reopens else result, kept.id, counted, counted=is_vote)
+
+
+async def _sessions_counted(
+    transaction: Transaction, space: SpaceId, said: Suggestion, root: Proposal
+) -> frozenset[SessionId]:
+    """Which sessions of the same agent, day and origin have a vote already."""
+    rows = await transaction.all(
+        Q["sessions_counted"],
+        space=space,
+        family=await family_of(transaction, space, root.id),
+        agent=said.cause.agent,
+        day=said.cause.day,
+        origin=said.cause.origin,
+        since=root.counted_since,
+        limit=MOST_SESSIONS,
+    )
+    return frozenset(row["session_id"] for row in rows)
+
+
+def _sighted(result: Result, sighting: UUID, of: Proposal, *, counted: bool = False) -> Sighted:
+    return Sighted(
+        result=result,
+        sighting=sighting,
+        proposal=of.id,
+        fingerprint=of.fingerprint,
+        seen_count=of.seen_count,
+        counted=counted,
+    )
