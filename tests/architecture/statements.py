@@ -39,6 +39,7 @@ UNPLANNED = {
     "store.remove_everything": "a block of code over whatever tables there are",
     "store.reset_session": "resets the session",
     "store.tally_rows": "a block of code over whatever tables there are",
+    "store.tidy_everything": "gives room back",
     "store.update_vector": "changes an extension",
     "store.vacuum_everything": "gives room back",
 }

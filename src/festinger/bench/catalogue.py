@@ -7,12 +7,14 @@ from festinger.bench.dedup import DEDUP
 from festinger.bench.extraction import EXTRACT
 from festinger.bench.foundation import FOUNDATION
 from festinger.bench.hostile import HOSTILE
+from festinger.bench.hygiene import HYGIENE
 from festinger.bench.learning import LEARN
 from festinger.bench.loops import LOOPS
 from festinger.bench.outcomes import OUTCOMES
 from festinger.bench.proxy import PROXY
 from festinger.bench.recall import RECALL
 from festinger.bench.result import Metric
+from festinger.bench.speed import GROWTH, SPEED
 from festinger.bench.suite import Suite
 from festinger.bench.supersession import SUPERSEDE
 from festinger.bench.world import WORLD
@@ -27,11 +29,14 @@ SUITES = {
         CONTRADICT,
         EXTRACT,
         HOSTILE,
+        HYGIENE,
         LOOPS,
         OUTCOMES,
         FOUNDATION,
         WORLD,
         LEARN,
+        SPEED,
+        GROWTH,
         PROXY,
     )
 }

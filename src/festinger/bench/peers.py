@@ -18,11 +18,17 @@ from festinger.errors import BadInput, Unavailable
 
 LITELLM, LLAMA = "litellm", "llama"
 """LiteLLM's proxy, and a small real model to stand behind the proxies."""
+MEM0, CHROMA, LANGGRAPH, PGVECTOR = "mem0", "chroma", "langgraph", "pgvector"
+"""Stores that texts are found in."""
 
 ROOT = Path(__file__).parents[3]
 PEERS = {
     LITELLM: ROOT / "benchmarks" / "peers" / LITELLM / "requirements.lock",
     LLAMA: ROOT / "requirements-live.lock",
+    **{
+        name: ROOT / "benchmarks" / "peers" / name / "requirements.lock"
+        for name in (MEM0, CHROMA, LANGGRAPH, PGVECTOR)
+    },
 }
 """Everybody, with the lock file of the environment."""
 

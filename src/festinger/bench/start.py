@@ -98,7 +98,7 @@ async def _start(program: Program, home: Path, *, bench: Bench) -> tuple[float, 
         finally:
             forwarded.cancel()
         await asyncio.sleep(0 if bench.quick else IDLE_S)
-        memory = {"serve": held_by([server.pid]), "postgres": held_by(_family(postmaster_of(home / "pg")))}
+        memory = {"serve": held_by([server.pid]), "postgres": held_by(family_of(postmaster_of(home / "pg")))}
     return ready - began, first - began, memory
 
 
@@ -112,7 +112,7 @@ async def _forwarded(program: Program, bench: Bench) -> float:
         await asyncio.sleep(LOOK_AGAIN_S)
 
 
-def _family(pid: int | None) -> list[int]:
+def family_of(pid: int | None) -> list[int]:
     if pid is None:
         raise CannotStart("The embedded database server left no trace of itself.")
     return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]

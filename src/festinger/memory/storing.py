@@ -5,6 +5,7 @@ gets, and what it does to others, was decided before.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from festinger.ids import Origin
@@ -46,14 +47,8 @@ async def put(
     said, given, place = prepared.said, prepared.said.given, prepared.place
     row = await transaction.maybe(
         Q["put_memory"],
-        status=status.value,
+        **_state_columns(desk, prepared, status=status, counted=counted, superseded_by=superseded_by),
         pending=pending,
-        superseded_by=superseded_by.id if superseded_by else None,
-        superseded_at=said.at if superseded_by else None,
-        valid_to=boundary(superseded_by, said.at) if superseded_by else None,
-        counted=counted,
-        uncounted=None if counted else status.value,
-        confidence=desk.terms(place.space).initial_confidence,
         **_statement_columns(prepared),
         **_source_columns(prepared),
         **_vector_columns(prepared.vectors),
@@ -61,6 +56,7 @@ async def put(
     if row is None:
         return None
     memory = memory_of(row)
+    desk.stored(place.space)
     await join(
         transaction,
         place.space,
@@ -72,6 +68,47 @@ async def put(
     if prepared.vectors is None:
         await desk.ask(transaction, EMBED, space=place.space)
     return memory
+
+
+async def put_unheard(desk: Desk, transaction: Transaction, many: Sequence[Prepared]) -> int:
+    """Store many new memories that were held against nothing and that nobody is told of; how many are stored.
+
+    Not a way to learn: it fills a store that is thrown away, in a fraction of the time.
+    """
+    return await transaction.run_many(
+        Q["put_memory"],
+        [
+            {
+                **_state_columns(desk, each, status=Status.ACTIVE, counted=True),
+                "pending": False,
+                **_statement_columns(each),
+                **_source_columns(each),
+                **_vector_columns(each.vectors),
+            }
+            for each in many
+        ],
+    )
+
+
+def _state_columns(
+    desk: Desk,
+    prepared: Prepared,
+    *,
+    status: Status,
+    counted: bool,
+    superseded_by: Memory | None = None,
+) -> dict[str, Any]:
+    """In which state it begins, and what took its place before it came."""
+    at = prepared.said.at
+    return {
+        "status": status.value,
+        "superseded_by": superseded_by.id if superseded_by else None,
+        "superseded_at": at if superseded_by else None,
+        "valid_to": boundary(superseded_by, at) if superseded_by else None,
+        "counted": counted,
+        "uncounted": None if counted else status.value,
+        "confidence": desk.terms(prepared.place.space).initial_confidence,
+    }
 
 
 def _statement_columns(prepared: Prepared) -> dict[str, Any]:

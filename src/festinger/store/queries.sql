@@ -753,3 +753,7 @@ update {table} set {column} = %(document)s::jsonb where space_id = %(space)s and
 -- name: vacuum_everything
 -- Gives the room of erased rows back.
 vacuum;
+
+-- name: tidy_everything
+-- The same at once as the server does by and by: room, indexes, and how values lie.
+vacuum (analyze);

@@ -1,0 +1,244 @@
+"""How fast does a process recall that remembers much?
+
+A process of its own on a home of its own. `python -m festinger.bench.recalling FILE AMOUNT SEED` fills the memory up
+to each size with statements of `large_memory`, and there measures recalls: the first ones, warm ones, long cues, eight
+callers at once, and those of a small space beside the large one. What came out goes into the file as JSON.
+
+Statements are stored without being held against each other: what learning costs is `remembering`'s matter. Vectors
+come from the toy of 384 dimensions and are made before the stopwatch runs; the toy is given the thresholds of the
+reference, or nothing would be searched by meaning at all.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+import psutil
+
+from festinger.app.spaces import open_space
+from festinger.app.wiring import App, Start, open_app
+from festinger.bench.large_memory import LONG_CUE_WORDS, cues, statements
+from festinger.bench.start import family_of, held_by
+from festinger.bench.suite import silence
+from festinger.clock import system_stopwatch
+from festinger.embedding.embedder import Embedder, Purpose, Vector
+from festinger.embedding.profiles import REFERENCE, Profile, bundled_profiles
+from festinger.errors import CannotStart
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId, SpaceId
+from festinger.memory.given import Cleaned, Given, marked
+from festinger.memory.learn import words_of
+from festinger.memory.memory import Place
+from festinger.memory.prepared import Prepared
+from festinger.memory.storing import put_unheard
+from festinger.memory.vectors import embed
+from festinger.retrieval.counting import recount
+from festinger.retrieval.desk import Desk
+from festinger.retrieval.recall import recall
+from festinger.retrieval.wish import wished
+from festinger.seeing.logs import configure
+from festinger.settings.deployment import this_process
+from festinger.settings.live import LiveSettings
+from festinger.store.postmaster import postmaster_of
+from festinger.store.queries import queries_of
+from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
+from festinger.text.redaction import without_secrets
+
+Q = queries_of("festinger.store")
+
+MODEL = "hashed:384"
+PART = 1_000
+"""Statements of one transaction."""
+SMALL_SHARE = 0.002
+"""What a small space holds of the whole."""
+CALLERS = 8
+LIMIT = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    sizes: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000, 100_000)
+    cues: int = 200
+    warming: int = 60
+    """Recalls before warm ones count: each connection of the pool keeps its plans after some."""
+    long_cues: int = 20
+
+
+AMOUNTS = {
+    "full": Amount(),
+    "long": Amount(sizes=(10_000, 100_000, 1_000_000)),
+    "quick": Amount(sizes=(60, 120), cues=6, warming=2, long_cues=2),
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Stand:
+    """What was measured at one size; times in seconds, `cpu` those of this process alone."""
+
+    memories: int
+    first: list[float] = field(default_factory=list)
+    warm: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    long: list[float] = field(default_factory=list)
+    small: list[float] = field(default_factory=list)
+    crowd: list[float] = field(default_factory=list)
+    crowd_seconds: float = 0.0
+    door_mb: float = 0.0
+    store_mb: float = 0.0
+    disk_bytes: int = 0
+
+
+class Toy:
+    """The toy embedder with the thresholds of the reference; a text that it has read costs nothing."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Vector] = {}
+        self.name, self.dimensions = embedder.name, embedder.dimensions
+        readings = bundled_profiles()[REFERENCE].readings
+        self.profile: Profile = replace(embedder.profile, readings=readings)
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if purpose is not Purpose.QUERY:
+            return await self._embedder.embed(texts, purpose, kind=kind)
+        if fresh:
+            self._known |= zip(fresh, await self._embedder.embed(fresh, purpose), strict=True)
+        return [self._known[text] for text in texts]
+
+    async def close(self) -> None:
+        await self._embedder.close()
+
+
+class Recalling:
+    """A memory that grows, and is asked."""
+
+    def __init__(self, app: App, *, seed: int) -> None:
+        if app.embedder is None:
+            raise CannotStart("Recalls cannot be measured without an embedder.")
+        self._app = app
+        self._toy = Toy(app.embedder)
+        self._desk: Desk = replace(app.recall.desk, embedder=lambda: self._toy)
+        self._every: Iterator[str] = statements(seed)
+        self._small: Iterator[str] = statements(seed + 1)
+        self._seed = seed
+        self._held: dict[SpaceId, list[str]] = {}
+
+    async def stand(self, size: int, amount: Amount, *, small: SpaceId) -> Stand:
+        """Fill up to a size and measure there."""
+        await self._fill(MAIN_SPACE, self._every, size=size)
+        await self._fill(small, self._small, size=max(20, int(size * SMALL_SHARE)))
+        await self._settle(size)
+        stand = Stand(memories=size)
+        asked = await self._asked(MAIN_SPACE, amount.cues)
+        for each in (self._app.recall.desk.sizes, self._desk.sizes):
+            each.clear()
+        stand.first = [await self._took(MAIN_SPACE, cue) for cue in asked[:LIMIT]]
+        for cue in asked[: amount.warming]:
+            await self._took(MAIN_SPACE, cue)
+        for cue in asked:
+            before = _busy_seconds()
+            stand.warm.append(await self._took(MAIN_SPACE, cue))
+            stand.cpu.append(_busy_seconds() - before)
+        long = await self._asked(MAIN_SPACE, amount.long_cues, words=LONG_CUE_WORDS)
+        stand.long = [await self._took(MAIN_SPACE, cue) for cue in [*long[:2], *long]][2:]
+        stand.small = [await self._took(small, cue) for cue in await self._asked(small, amount.cues)]
+        began = system_stopwatch()
+        parts = await asyncio.gather(*(self._caller(asked[start::CALLERS]) for start in range(CALLERS)))
+        stand.crowd_seconds = system_stopwatch() - began
+        stand.crowd = [took for part in parts for took in part]
+        return stand
+
+    async def _caller(self, asked: Sequence[str]) -> list[float]:
+        return [await self._took(MAIN_SPACE, cue) for cue in asked]
+
+    async def _asked(self, space: SpaceId, count: int, **how: int) -> list[str]:
+        """Cues whose vectors are made already."""
+        found = cues(self._held[space], count, seed=self._seed + len(self._held[space]), **how)
+        await self._toy.embed(found, Purpose.QUERY)
+        return found
+
+    async def _took(self, space: SpaceId, cue: str) -> float:
+        place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("asking"))
+        wish = wished(cue, now=self._app.tools.clock(), limit=LIMIT)
+        began = system_stopwatch()
+        await recall(self._desk, place, wish, door="bench", counts=False)
+        return system_stopwatch() - began
+
+    async def _fill(self, space: SpaceId, every: Iterator[str], *, size: int) -> None:
+        held = self._held.setdefault(space, [])
+        while missing := size - len(held):
+            texts = list(islice(every, min(PART, missing)))
+            await self._put(space, texts)
+            held += texts
+
+    async def _put(self, space: SpaceId, texts: Sequence[str]) -> None:
+        desk, at = self._app.memory.desk, self._app.tools.clock()
+        place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("filling"))
+        said = [
+            marked(
+                Given(text=text, origin=Origin.PERSON),
+                Cleaned(text=text, redactions=(), hid=False),
+                owner=DEFAULT_AGENT,
+                trust=1.0,
+                at=at,
+            )
+            for text in texts
+        ]
+        vectors = await embed(desk, [words_of(each) for each in said])
+        many = [
+            Prepared(place=place, said=each, ref=MemoryId(self._app.tools.new_id()), vectors=vector)
+            for each, vector in zip(said, vectors, strict=True)
+        ]
+        async with desk.store.transaction(patient=True) as transaction:
+            await put_unheard(desk, transaction, many)
+
+    async def _settle(self, size: int) -> None:
+        """What jobs and the server do in the background on other days: index, count, tidy, look how values lie."""
+        model = VectorModel(name=self._toy.name, dims=self._toy.dimensions)
+        if size >= READ_WHOLE_BELOW // 2:
+            await ensure_index(self._app.store, "memory_vector", model, purpose=Purpose.STORE.value)
+        for space in self._held:
+            await recount(self._desk, space)
+        async with self._app.store.apart() as connection:
+            await connection.execute(Q["tidy_everything"].sql)
+
+
+def _busy_seconds() -> float:
+    spent = psutil.Process().cpu_times()
+    return float(spent.user + spent.system)
+
+
+def _weigh(stand: Stand, home: Path) -> None:
+    """How much memory the door and its server hold, and how much disk."""
+    stand.door_mb = held_by([os.getpid()]).rss
+    stand.store_mb = held_by(family_of(postmaster_of(home / "pg"))).uss
+    files = (home / "pg" / "base").rglob("*")
+    stand.disk_bytes = sum(file.stat().st_size for file in files if file.is_file())
+
+
+async def measure(app: App, amount: Amount, *, seed: int, home: Path) -> list[Stand]:
+    recalling = Recalling(app, seed=seed)
+    small = (await open_space(app, "small")).id
+    stands = []
+    for size in amount.sizes:
+        stands.append(await recalling.stand(size, amount, small=small))
+        _weigh(stands[-1], home)
+    return stands
+
+
+async def measured(amount: str, *, seed: int) -> list[Stand]:
+    configure(level="warning", style="console", content=False, redact=without_secrets)
+    settings = LiveSettings(this_process(flags={"embedding.model": MODEL}))
+    async with open_app(settings, door="bench", progress=silence, start=Start(providers=True)) as app:
+        return await measure(app, AMOUNTS[amount], seed=seed, home=Path(os.environ["FESTINGER_HOME"]))
+
+
+if __name__ == "__main__":
+    _, told, how_much, grown_from = sys.argv
+    found = asyncio.run(measured(how_much, seed=int(grown_from)))
+    Path(told).write_text(json.dumps([asdict(each) for each in found]))

@@ -1,0 +1,163 @@
+"""The suites `speed` and `growth`: texts are the same each time, and every number comes out."""
+
+import sys
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from festinger.bench import stores
+from festinger.bench.large_memory import LONG_CUE_WORDS, cues, statements
+from festinger.bench.recalling import Stand
+from festinger.bench.result import Status
+from festinger.bench.run import throw_away_folder
+from festinger.bench.speed import (
+    GROWTH_METRICS,
+    SPEED_METRICS,
+    grown,
+    growth,
+    measure_growth,
+    measure_speed,
+    samples,
+    slope_error,
+    spread,
+)
+from festinger.bench.stores import Asked, Texts, asked_of
+from festinger.bench.suite import Bench
+
+BESIDE = {"speed.recall.times_mem0"}
+"""What only a peer gives."""
+
+SMALL, MIDDLE, LARGE = (
+    Stand(
+        memories=memories,
+        first=[0.1],
+        warm=[0.01, 0.01, took],
+        cpu=[0.004],
+        long=[0.02],
+        small=[0.005],
+        crowd=[0.05] * 10,
+        crowd_seconds=0.1,
+        door_mb=100.0,
+        store_mb=50.0,
+        disk_bytes=memories * 4096,
+    )
+    for memories, took in ((1_000, 0.01), (10_000, 0.01), (100_000, 0.04))
+)
+
+
+def test_statements_are_all_different_and_the_same_each_time():
+    some = list(islice(statements(1), 3_000))
+
+    assert len(set(some)) == 3_000
+    assert some == list(islice(statements(1), 3_000))
+    assert some != list(islice(statements(2), 3_000))
+
+
+def test_a_fifth_of_the_statements_shares_its_subject_with_others():
+    subjects = [text.split()[0] for text in islice(statements(1), 5_000)]
+    shared = sum(1 for subject in subjects if subjects.count(subject) > 1) / len(subjects)
+
+    assert 0.15 < shared < 0.25
+
+
+def test_a_cue_is_of_words_that_were_said_and_a_long_one_of_very_many():
+    texts = list(islice(statements(1), 200))
+    said = {word for text in texts for word in text.split()}
+
+    (short,) = cues(texts, 1, seed=3)
+    (long,) = cues(texts, 1, seed=3, words=LONG_CUE_WORDS)
+
+    assert {word.strip("?") for word in short.split()[2:]} <= said
+    assert len(long.split()) == LONG_CUE_WORDS + 2
+
+
+@pytest.mark.requirement("S-33")
+def test_the_numbers_are_those_of_the_largest_size():
+    found = {each.metric: each.value for each in samples([SMALL, MIDDLE, LARGE], embedding=0.006)}
+
+    assert set(found) == {metric.name for metric in SPEED_METRICS} - BESIDE
+    assert found["speed.recall.p50"] == pytest.approx(10.0)
+    assert found["speed.recall.p95"] == pytest.approx(40.0)
+    assert found["speed.recall.embedded"] == pytest.approx(16.0)
+    assert found["speed.recall.long"] == pytest.approx(2.0)
+    assert found["speed.recall.throughput"] == pytest.approx(100.0)
+    assert found["size.disk"] == pytest.approx(4.0)
+    assert spread(LARGE, {}).points["festinger"][-1] == (pytest.approx(40.0), 0.95)
+
+
+@pytest.mark.requirement("S-34")
+def test_what_stays_the_same_has_no_exponent_and_what_doubles_with_the_store_has_one():
+    found = {each.metric: each.value for each in grown([SMALL, MIDDLE, LARGE])}
+
+    assert set(found) == {metric.name for metric in GROWTH_METRICS}
+    assert found["growth.recall"] == pytest.approx(0.0)
+    assert found["growth.recall.error"] == pytest.approx(0.0)
+    assert found["growth.disk"] == pytest.approx(1.0)
+    assert growth([SMALL, LARGE]).points["p95"] == [(1_000, 10.0), (100_000, 40.0)]
+
+
+def test_an_exponent_is_less_sure_the_further_the_points_lie_from_its_line():
+    straight = slope_error([(10.0, 1.0), (100.0, 10.0), (1_000.0, 100.0)])
+
+    assert straight == pytest.approx(0.0, abs=1e-9)
+    assert slope_error([(10.0, 1.0), (100.0, 30.0), (1_000.0, 100.0)]) > straight
+    assert slope_error([(10.0, 1.0), (100.0, 30.0)]) == 0.0
+
+
+@pytest.mark.requirement("S-33", "S-34")
+async def test_a_quick_run_measures_every_metric_of_both_from_one_filling():
+    with throw_away_folder() as folder:
+        for suite in ("speed-0", "growth-0"):
+            (folder / suite).mkdir(mode=0o711)
+        fast = await measure_speed(Bench(folder=folder / "speed-0", quick=True))
+        grows = await measure_growth(Bench(folder=folder / "growth-0", quick=True))
+
+    assert {each.metric for each in fast.samples} == {metric.name for metric in SPEED_METRICS} - BESIDE
+    assert {each.metric for each in grows.samples} == {metric.name for metric in GROWTH_METRICS}
+    assert not (folder / "growth-0" / "home").exists()
+
+
+HELD = Texts(texts=["one", "two"], vectors=np.eye(2, dtype=np.float32))
+
+
+async def test_a_store_that_was_not_asked_for_is_told_as_not_run(tmp_path: Path):
+    system, answer = await asked_of("mem0", Bench(folder=tmp_path), held=HELD, cues=HELD, limit=1)
+
+    assert (system.status, answer) == (Status.NOT_RUN, None)
+    assert "--peers" in system.reason
+
+
+PEER = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    texts = json.load(open(asked["texts"]))
+    print(json.dumps({"seconds": 2.0} if asked["do"] == "fill" else
+                     {"seconds": [0.5] * len(texts), "ids": [[0]] * len(texts)}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "why"),
+    [(PEER, Status.RAN, ""), ("raise SystemExit('out of luck')", Status.NOT_RUN, "out of luck")],
+    ids=["answers", "crashes"],
+)
+async def test_a_store_answers_or_says_why_not(
+    script: str, status: Status, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async def version(_package: str, _python: Path) -> str:
+        return "1.0"
+
+    (tmp_path / "peers" / "mem0").mkdir(parents=True)
+    (tmp_path / "peers" / "mem0" / "store.py").write_text(script)
+    monkeypatch.setattr(stores, "SCRIPTS", tmp_path / "peers")
+    monkeypatch.setattr(stores.peers, "version_of", version)
+    bench = Bench(folder=tmp_path, peers=frozenset({"mem0"}), peer_pythons={"mem0": Path(sys.executable)})
+
+    system, answer = await asked_of("mem0", bench, held=HELD, cues=HELD, limit=1)
+
+    assert (system.status, system.reason) == (status, why)
+    wanted = Asked(fill_seconds=2.0, seconds=[0.5, 0.5], ids=[[0], [0]])
+    assert answer == (wanted if status is Status.RAN else None)
