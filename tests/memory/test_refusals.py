@@ -10,7 +10,9 @@ from tests.memory.remembering import Mind, events, known, texts
 from festinger.errors import NotFound, Refused
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.decision import Action
+from festinger.memory.episodes.keeping import append
 from festinger.memory.refusals import check_refusals, learn_anyway, prune_refusals, refusals
+from festinger.memory.revising import edit
 from festinger.store.pool import Store
 
 REFUSED = [
@@ -103,7 +105,7 @@ async def test_doctor_warns_when_most_of_the_last_two_hundred_were_refused(
             text = "Hi there" if table == "refusal" else "The mill grinds on Tuesdays"
             await mind.learn(text, asked=False, origin="model")
 
-    check = await check_refusals(mind.desk, MAIN_SPACE)
+    check = await check_refusals(mind.desk, [MAIN_SPACE])
 
     assert check.severity.value == severity
 
@@ -120,6 +122,37 @@ async def test_a_secret_is_found_nowhere(store: Store, kind: str):
     assert alone.redactions
     assert await places_of(store, TELLING[kind]) == []
     assert not any(TELLING[kind] in text for _, asked in mind.near.asked for text in asked)
+
+
+DETAILS = {
+    "mail": ("ann.b@mail.example.org", "ann.b@"),
+    "phone": ("+49 30 5550182-11", "5550182"),
+    "address": ("221B Baker Street, London NW1 6XE", "Baker"),
+}
+
+
+@pytest.mark.requirement("M-93")
+@pytest.mark.parametrize("kind", DETAILS)
+async def test_a_detail_of_a_person_is_found_nowhere_in_a_space_that_keeps_none(store: Store, kind: str):
+    detail, telling = DETAILS[kind]
+    mind = Mind(store, redact_personal=True)
+
+    kept = await mind.learn(f"For the parcel take {detail} and nothing else", subject=detail, key="k")
+    await mind.learn(f"ok {detail}", asked=False, origin="model")
+    await edit(mind.desk, MAIN_SPACE, known(kept), f"For letters take {detail} as well", by="person:ann")
+    await append(mind.desk, mind.place(), "user", f"You find me under {detail} all week.")
+
+    assert kept.redactions
+    assert await places_of(store, telling) == []
+    assert not any(telling in text for _, asked in mind.near.asked for text in asked)
+
+
+async def test_a_detail_of_a_person_is_kept_where_nobody_asked_otherwise(store: Store):
+    mind = Mind(store)
+
+    kept = await mind.learn("Ann reads mail at ann.b@mail.example.org")
+
+    assert (await mind.memory(kept)).content == "Ann reads mail at ann.b@mail.example.org"
 
 
 async def test_every_secret_kind_is_marked_in_its_place(store: Store):

@@ -22,6 +22,7 @@ from festinger.proxy.sessions.recognising import How
 from festinger.proxy.telling import MemoryResult, MemoryTold
 from festinger.proxy.understanding import Understanding, Understood
 from festinger.settings.tree import ProxySettings
+from festinger.text.redaction import redact
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SETTINGS = ProxySettings()
@@ -116,6 +117,17 @@ def test_calls_are_kept_without_secrets_and_not_longer_than_outputs():
     assert clean.exchange.reply is None
     assert secret not in str(clean)
     assert len(clean.exchange.tool_calls[1]["arguments"]) == 2000
+
+
+@pytest.mark.requirement("M-93")
+def test_a_space_that_keeps_no_details_of_people_captures_none():
+    asked = understood(user("Reach me at ann.b@mail.example.org, please."))
+    found = captured(exchange(asked, Heard(text="Noted.")), seen=0, at=MONDAY, settings=SETTINGS)
+
+    clean = without_any_secret(found, redact=lambda text: redact(text, personal=True))
+
+    assert "ann.b@" in str(without_any_secret(found))
+    assert "ann.b@" not in str(clean)
 
 
 def test_what_no_database_takes_is_left_out():

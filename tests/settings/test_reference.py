@@ -20,7 +20,6 @@ ROOMS_TO_COME = {
 and with it every key of its table must be in the tree."""
 
 KEYS_TO_COME = {
-    "memory.redact_personal",
     "auth.writes_per_second",
     "store.row_security",
 }  # fmt: skip

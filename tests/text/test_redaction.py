@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from festinger.text.redaction import redact, without_secrets
-from festinger.text.secret_kinds import ANCHORED, ANCHORS, NAMES
+from festinger.text.secret_kinds import NAMES, SECRETS
 
 FAKE = "Zx9Fake0Canary7Not1Real3"
 """Stands in every canary, so that nobody takes one for a real key."""
@@ -277,17 +277,17 @@ def test_any_text_comes_back_whole_or_with_a_mark(text: str):
     assert (result.text == text) == (not result.kinds)
 
 
-@given(st.lists(st.sampled_from(ANCHORS)), st.integers(0, 3))
+@given(st.lists(st.sampled_from(SECRETS.anchors)), st.integers(0, 3))
 def test_every_anchor_that_a_text_holds_is_seen_at_once(held: list[bytes], spread: int):
     text = (b"some words " * 1000 * spread).join([b"", *held, b""])
 
-    seen = {ANCHORS[number] for number in ANCHORED.Match(text) or ()}
+    seen = {SECRETS.anchors[number] for number in SECRETS.anchored.Match(text) or ()}
 
-    assert seen == {anchor for anchor in ANCHORS if anchor in text}
+    assert seen == {anchor for anchor in SECRETS.anchors if anchor in text}
 
 
 def test_a_text_with_all_anchors_hides_none_of_its_secrets():
-    every = b" ".join(ANCHORS * 50).decode()
+    every = b" ".join(SECRETS.anchors * 50).decode()
     secret = f"sk-ant-{fake(40)}"
 
     assert secret not in without_secrets(f"{every} {secret} {every}")

@@ -20,6 +20,7 @@ from festinger.llm.call import Caller
 from festinger.llm.health import check_models
 from festinger.llm.port import Model, Purpose
 from festinger.memory.health import check_censors, check_memory
+from festinger.memory.refusals import check_refusals
 from festinger.outcomes.health import check_outcomes
 from festinger.seeing.checks import Check, Severity, fail, ok, warn, worst
 from festinger.settings.live import LiveSettings
@@ -59,6 +60,7 @@ async def _check_stored(app: App, now: datetime) -> list[Check]:
         memory = [
             await check_memory(app.memory.desk, spaces),
             await check_censors(app.memory.desk, spaces),
+            await check_refusals(app.memory.desk, spaces),
             *await check_outcomes(app.outcomes.desk, spaces, app.settings.now.outcomes),
         ]
         return [*store, *await check_jobs(app.jobs.desk), *await check_events(app.store, now=now), *memory]

@@ -19,7 +19,7 @@ from festinger.memory.ban import is_forgotten_by
 from festinger.memory.desk import IsForgotten
 from festinger.memory.forgetting import FORGET_SAID, REMAKE, VACUUM, Eraser, Plan, forget
 from festinger.memory.growth import shrink
-from festinger.memory.reembedding import REEMBED, progress, reembed
+from festinger.memory.reembedding import REEMBED, reembed
 from festinger.memory.refusals import prune_refusals
 from festinger.memory.remaking import remake
 from festinger.memory.repairing import Mode, Repaired, TakeBack, repair
@@ -111,13 +111,3 @@ def register_forgetting(app: "App") -> None:
     app.jobs.register(VACUUM, give_room_back, queue=Queue.INDEX, limit=timedelta(hours=6))
     app.jobs.register(REEMBED, embed_again, queue=Queue.SLEEP, limit=EMBEDDING_LIMIT)
     app.jobs.register(TIDY, tidy, queue=Queue.SLEEP, schedule=NIGHTLY)
-
-
-async def ask_to_reembed(app: "App", space: SpaceId) -> int:
-    """Have the vectors of another model made again, in a job; how many memories wait for that."""
-    left = (await progress(app.memory.desk, space)).left
-    if left:
-        name = f"{REEMBED}:{space}"
-        async with app.store.transaction() as transaction:
-            await app.jobs.defer(transaction, REEMBED, lock=name, queueing_lock=name, space=space)
-    return left

@@ -149,7 +149,7 @@ async def reembed(
 
     Example: festinger reembed
     """
-    from festinger.app.forgetting import ask_to_reembed
+    from festinger.app.embedding_anew import ask_to_reembed
     from festinger.app.wiring import Start
     from festinger.memory.reembedding import drop_vectors, models_of, progress
 

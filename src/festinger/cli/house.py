@@ -18,11 +18,13 @@ from festinger.app.world import warm
 from festinger.cli.porch import Plan
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
+from festinger.memory.desk import Terms
 from festinger.proxy.attendant import Attendant
 from festinger.proxy.chronicle import Chronicle
 from festinger.proxy.door import ASGIApp
 from festinger.proxy.health import check_capture, check_served, check_steadiness, check_upstreams
 from festinger.proxy.in_time import InTime
+from festinger.proxy.memories import StoredMemories
 from festinger.proxy.mind import WorldMind
 from festinger.proxy.modelfiles import Modelfiles
 from festinger.proxy.noting import Noting
@@ -87,7 +89,7 @@ def built(plan: Plan) -> House:
     mind, beside = WorldMind(lambda: keeper.app), Background()
     modelfiles = Modelfiles(plan.upstream, beside=beside)
     noting = Noting(
-        InTime(mind, beside=beside),
+        InTime(mind, memories=StoredMemories(lambda: keeper.app), beside=beside),
         new_id=plan.tools.new_id,
         restate=restating(lambda: keeper.app),
         modelfile=modelfiles.find,
@@ -97,6 +99,7 @@ def built(plan: Plan) -> House:
         Spool(Layout(home=home_of(plan.settings)).spool, name=str(plan.tools.new_id())),
         settings=lambda: plan.settings.now.proxy,
         stopwatch=plan.tools.stopwatch,
+        redact=lambda space: Terms(memory=plan.settings.for_space(space).memory).redact,
     )
     chronicle = StoredChronicle(
         lambda: keeper.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy

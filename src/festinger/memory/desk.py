@@ -4,7 +4,7 @@ Ports to what stands above this room are handed in at wiring, and do nothing whe
 mind in a session (`outcomes`), what people asked to forget, and work that is done later.
 """
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -21,6 +21,7 @@ from festinger.memory.memory import Place
 from festinger.memory.panel import Panel
 from festinger.settings.tree import EpisodesSettings, MemorySettings
 from festinger.store.pool import Store, Transaction
+from festinger.text.redaction import Redacted, redact
 from festinger.world.desk import Desk as WorldDesk
 
 Surfaced = Callable[[Place, int], Awaitable[Collection[MemoryId]]]
@@ -34,6 +35,12 @@ Ask = Callable[..., Awaitable[object]]
 """`ask(transaction, job, space=…, **ids)`: durable work, asked for within the transaction."""
 
 OutcomesOf = Callable[[SpaceId, MemoryId], Awaitable[tuple[Any, ...]]]
+
+OnRead = Callable[[Place, Sequence[UUID]], None]
+"""Notes, after the answer, that memories were read by their ids."""
+
+Stored = Callable[[SpaceId], None]
+"""Notes that something is being stored in a space; must not wait."""
 
 Step = Callable[[str], None]
 
@@ -55,6 +62,14 @@ async def ask_nobody(_transaction: Transaction, _job: str, **_ids: Any) -> None:
 
 async def no_outcomes(_space: SpaceId, _memory: MemoryId) -> tuple[Any, ...]:
     return ()
+
+
+def nobody_notes(_place: Place, _memories: Sequence[UUID]) -> None:
+    """For a wiring without outcomes."""
+
+
+def nobody_cares(_space: SpaceId) -> None:
+    """For a wiring without recalling."""
 
 
 async def no_writer(_space: SpaceId) -> Model | None:
@@ -92,6 +107,10 @@ class Terms:
             on_contradiction=OnContradiction(self.memory.on_contradiction),
         )
 
+    def redact(self, text: str) -> Redacted:
+        """The text without what this space does not keep."""
+        return redact(text, personal=self.memory.redact_personal)
+
     @property
     def trusts(self) -> dict[Origin, float]:
         return {Origin(name): number for name, number in self.memory.trusts.items()}
@@ -111,9 +130,11 @@ class Desk:
     surfaced: Surfaced = nothing_surfaced
     is_forgotten: IsForgotten = nothing_forgotten
     outcomes_of: OutcomesOf = no_outcomes
+    on_read: OnRead = nobody_notes
     ask: Ask = ask_nobody
     without_blocks: Callable[[str], str] = as_written
     """Takes out of a text what we ourselves put there."""
+    stored: Stored = nobody_cares
     step: Step = pass_by
     writer: Writer = no_writer
     sizes: dict[tuple[SpaceId, str], tuple[int, float]] = field(default_factory=dict)

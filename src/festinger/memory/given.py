@@ -22,7 +22,7 @@ from festinger.memory.gist import fold_mark, gist_mark
 from festinger.memory.kinds import Kind, SourceTag, kind_of
 from festinger.text.fold import fold
 from festinger.text.normal import HIDDEN, UNSEEN
-from festinger.text.redaction import redact
+from festinger.text.redaction import Redact, redact
 
 LONGEST = 8_000
 LONGEST_SUBJECT = 200
@@ -115,7 +115,7 @@ class Said:
         )
 
 
-def checked(given: Given) -> Given:
+def checked(given: Given, *, redact: Redact = redact) -> Given:
     """The statement in one form, or an error that says what to do."""
     if not isinstance(given.text, str):
         raise BadInput("A memory is text.", hint="Give one sentence as text.")
@@ -136,7 +136,7 @@ def checked(given: Given) -> Given:
         event_time=aware(given.event_time) if given.event_time else None,
         valid_from=aware(given.valid_from) if given.valid_from else None,
         tags=_tags(given.tags),
-        subject=_subject(given.subject),
+        subject=_subject(given.subject, redact),
     )
 
 
@@ -156,7 +156,7 @@ def _check_numbers(given: Given) -> None:
         )
 
 
-def _subject(subject: str | None) -> str | None:
+def _subject(subject: str | None, redact: Redact) -> str | None:
     plain = " ".join((subject or "").translate(UNSEEN).split())
     if len(plain) > LONGEST_SUBJECT:
         raise BadInput(f"A subject has at most {LONGEST_SUBJECT} characters.", hint="Name the thing only.")
@@ -179,8 +179,8 @@ class Cleaned:
     hid: bool
 
 
-def cleaned(text: str, without_blocks: Callable[[str], str]) -> Cleaned:
-    """The text without our own blocks, hidden characters and secrets."""
+def cleaned(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> Cleaned:
+    """The text without our own blocks, hidden characters and secrets, and whatever else `redact` takes out."""
     own = without_blocks(text)
     hid = not HIDDEN.isdisjoint(own)
     seen = own.translate(UNSEEN) if hid else own

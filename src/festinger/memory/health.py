@@ -1,6 +1,7 @@
 """How is the memory, and what should be done?"""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from festinger.ids import SpaceId
 from festinger.memory.desk import Desk
@@ -22,13 +23,23 @@ MOST_COUNTED = 10_000
 
 async def measure(desk: Desk, spaces: Sequence[SpaceId]) -> None:
     """Move the gauges to what waits now."""
-    counts = [await desk.store.one(Q["waiting_counts"], space=space) for space in spaces]
+    counts = [await waiting_of(desk, space) for space in spaces]
     MEMORY_PENDING.set(sum(row["pending"] for row in counts))
     MEMORY_HELD.set(sum(row["held"] for row in counts))
     MEMORY_QUARANTINED.set(sum(row["quarantined"] for row in counts))
     waiting = [await desk.store.one(Q["count_unsummarised"], space=space) for space in spaces]
     MEMORY_EPISODES_UNSUMMARISED.set(sum(row["waiting"] for row in waiting))
     MEMORY_VECTORS_MISSING.set(sum([await missing_vectors(desk, space) for space in spaces]))
+
+
+async def waiting_of(desk: Desk, space: SpaceId) -> dict[str, int]:
+    """How many memories of a space wait for a judgement, for a decision or behind a lock."""
+    return dict(await desk.store.one(Q["waiting_counts"], space=space))
+
+
+async def said_since(desk: Desk, space: SpaceId, since: datetime) -> int:
+    """How often something was learnt or learnt again since a time."""
+    return int((await desk.store.one(Q["count_said"], space=space, since=since))["said"])
 
 
 async def missing_vectors(desk: Desk, space: SpaceId) -> int:

@@ -23,7 +23,6 @@ from festinger.memory.trust import trust_in
 from festinger.seeing.metrics import MEMORY_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.redaction import redact
 from festinger.text.secret_checks import MARK
 
 Q = queries_of("festinger.memory")
@@ -45,15 +44,15 @@ class Refusal:
 
 async def take_in(desk: Desk, transaction: Transaction, place: Place, given: Given) -> Said | Refusal:
     """What is learnt of a statement, or why nothing is. Bad input raises."""
-    given = checked(given)
+    terms = desk.terms(place.space)
+    given = checked(given, redact=terms.redact)
     desk.step("checked")
-    clean = cleaned(given.text, desk.without_blocks)
+    clean = cleaned(given.text, desk.without_blocks, redact=terms.redact)
     desk.step("cleaned")
     if (reason := unfit(given, clean)) is not None:
         return reason
     now = desk.clock()
     trusts = await _trusts(transaction, place, given)
-    terms = desk.terms(place.space)
     trust = trust_in(given.origin, terms.trusts, sources=trusts, by_model=given.worded_by_model)
     suspected = suspicions(clean.text, origin=given.origin, hid=clean.hid) if terms.memory.quarantine else ()
     return marked(given, clean, owner=owner_of(place, given), trust=trust, at=now, suspicions=suspected)
@@ -98,7 +97,7 @@ async def refuse(
 ) -> Learned:
     """Keep what was not learnt, and say so."""
     id_, cause = desk.new_uuid(), place.cause(given.origin, at)
-    redacted = redact(given.text)
+    redacted = desk.terms(place.space).redact(given.text)
     await transaction.run(
         Q["refuse"],
         space=place.space,

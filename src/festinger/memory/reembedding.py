@@ -38,11 +38,13 @@ class Progress:
         return f"re-embedded {self.done:,} of {self.total:,}"
 
 
-async def progress(desk: Desk, space: SpaceId) -> Progress:
+async def progress(desk: Desk, space: SpaceId, *, model: str | None = None) -> Progress:
+    """How far it is: with the embedder of this process, or with `model` where none is open."""
     embedder = desk.embedder()
-    if embedder is None or embedder.name == NO_EMBEDDER:
+    name = embedder.name if embedder is not None else model
+    if name is None or name == NO_EMBEDDER:
         return Progress(done=0, total=0)
-    row = await desk.store.one(Q["count_embedded"], space=space, model=embedder.name)
+    row = await desk.store.one(Q["count_embedded"], space=space, model=name)
     return Progress(done=row["done"], total=row["total"])
 
 
@@ -56,6 +58,7 @@ async def reembed(desk: Desk, space: SpaceId, *, report: Report) -> int:
     made = await embed_missing(desk, space, report=tell) if start.left else 0
     if made and not (await progress(desk, space)).left:
         await _look_at_the_newer(desk, space)
+        await _tell(desk, space, made)
     return made
 
 
@@ -65,6 +68,18 @@ async def _look_at_the_newer(desk: Desk, space: SpaceId) -> None:
     if embedder is not None:
         for row in await desk.store.all(Q["learnt_meanwhile"], space=space, model=embedder.name):
             await recheck(desk, space, row["id"])
+
+
+async def _tell(desk: Desk, space: SpaceId, made: int) -> None:
+    embedder = desk.embedder()
+    async with desk.store.transaction() as transaction:
+        await desk.outbox.emit(
+            transaction,
+            "reembedding_finished",
+            space=space,
+            subject="embedder",
+            payload={"model": embedder.name if embedder else NO_EMBEDDER, "count": made},
+        )
 
 
 async def drop_vectors(desk: Desk, space: SpaceId, model: str) -> int:

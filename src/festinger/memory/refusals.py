@@ -4,7 +4,7 @@ Every refusal is a row with its reason, kept for some days, so that nothing is d
 through them and say of one that it is to be learnt; it then goes the one way in, as that person's word.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -95,15 +95,23 @@ async def prune_refusals(desk: Desk, space: SpaceId) -> int:
     return await desk.store.run(Q["prune_refusals"], space=space, before=desk.clock() - timedelta(days=days))
 
 
-async def check_refusals(desk: Desk, space: SpaceId) -> Check:
-    """Whether most of what was read lately was refused."""
-    row = await desk.store.one(Q["refused_lately"], space=space, limit=LOOKED_AT)
-    seen, refused = row["seen"], row["refused"]
-    if seen >= LOOKED_AT and refused > TOO_MANY * seen:
+async def check_refusals(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
+    """Whether most of what was read lately was refused, in any space."""
+    counts = {
+        space: await desk.store.one(Q["refused_lately"], space=space, limit=LOOKED_AT) for space in spaces
+    }
+    strict = [
+        f"{row['refused']} of the last {row['seen']} statements in `{space}`"
+        for space, row in counts.items()
+        if row["seen"] >= LOOKED_AT and row["refused"] > TOO_MANY * row["seen"]
+    ]
+    refused = sum(row["refused"] for row in counts.values())
+    seen = sum(row["seen"] for row in counts.values())
+    if strict:
         return warn(
             "memory.refusals",
-            f"{refused} of the last {seen} statements were refused.",
-            "Look at them with `festinger refusals`; whatever should have been learnt can be learnt from there.",
+            f"Much is refused: {', '.join(strict[:5])}.",
+            "Look at it with `festinger refusals`; whatever should have been learnt can be learnt from there.",
             refused=refused,
             seen=seen,
         )

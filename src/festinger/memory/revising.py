@@ -52,8 +52,11 @@ async def edit(
         check_version(old, version)
         if old.immutable:
             raise held_for_good(old)
-        given = checked(Given(text=content, subject=old.subject, kind=old.kind, origin=old.origin))
-        clean = cleaned(given.text, desk.without_blocks)
+        redact = desk.terms(space).redact
+        given = checked(
+            Given(text=content, subject=old.subject, kind=old.kind, origin=old.origin), redact=redact
+        )
+        clean = cleaned(given.text, desk.without_blocks, redact=redact)
         if not clean.text:
             raise BadInput("There is nothing left of these words to keep.")
         said = marked(given, clean, owner=old.agent_id, trust=old.trust, at=desk.clock())

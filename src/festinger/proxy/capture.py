@@ -23,7 +23,7 @@ from festinger.proxy.sessions.recognising import How
 from festinger.proxy.understanding import Understood
 from festinger.settings.tree import ProxySettings
 from festinger.store.exchanges import StoredExchange, Words
-from festinger.text.redaction import without_secrets
+from festinger.text.redaction import Redact, redact
 
 TOOL_CHARS = 2000
 """What is kept of a tool's output, and of the arguments that it was called with."""
@@ -89,28 +89,28 @@ def captured(exchange: Exchange, *, seen: int, at: datetime, settings: ProxySett
     )
 
 
-def without_any_secret(capture: Capture) -> Capture:
+def without_any_secret(capture: Capture, *, redact: Redact = redact) -> Capture:
     """The same, as it may be written down."""
     exchange = capture.exchange
     return replace(
         capture,
         exchange=replace(
             exchange,
-            said=tuple(_clean_words(words) for words in exchange.said),
-            reply=_clean_words(exchange.reply) if exchange.reply else None,
+            said=tuple(_clean_words(words, redact) for words in exchange.said),
+            reply=_clean_words(exchange.reply, redact) if exchange.reply else None,
             tool_calls=[
-                {**call, "name": writable(call["name"]), "arguments": writable(call["arguments"])}
+                call | {name: writable(call[name], redact=redact) for name in ("name", "arguments")}
                 for call in exchange.tool_calls
             ],
-            thinking=writable(exchange.thinking) if exchange.thinking else None,
-            model=writable(exchange.model),
+            thinking=writable(exchange.thinking, redact=redact) if exchange.thinking else None,
+            model=writable(exchange.model, redact=redact),
         ),
     )
 
 
-def writable(text: str) -> str:
+def writable(text: str, *, redact: Redact = redact) -> str:
     """A text without secrets, and without what no database takes."""
-    clean = without_secrets(text)
+    clean = redact(text).text
     if "\x00" in clean:
         clean = clean.replace("\x00", "")
     return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
@@ -259,8 +259,8 @@ def _injected(exchange: Exchange, settings: ProxySettings) -> Injected | None:
     )
 
 
-def _clean_words(words: Words) -> Words:
-    return replace(words, text=writable(words.text))
+def _clean_words(words: Words, redact: Redact) -> Words:
+    return replace(words, text=writable(words.text, redact=redact))
 
 
 def _id(session: SessionId, link: bytes, what: int | str) -> UUID:

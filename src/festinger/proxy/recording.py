@@ -131,7 +131,8 @@ class StoredChronicle:
         seen = self._how_much_seen(understood)
         capture = captured(exchange, seen=seen, at=self._clock(), settings=settings)
         said = capture.exchange.words if settings.log_text else ()
-        self._afterwards.end(exchange, [writable(words.text) for words in said])
+        redact = self._writer.redact(capture.space)
+        self._afterwards.end(exchange, [writable(words.text, redact=redact) for words in said])
         if capture.exchange.id in self._done and not capture.exchange.said:
             return False
         if not self._writer.put(capture):

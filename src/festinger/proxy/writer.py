@@ -20,7 +20,7 @@ from festinger.app.wiring import App
 from festinger.clock import Stopwatch
 from festinger.errors import BadInput, Unavailable
 from festinger.events.event import Happening
-from festinger.ids import MAIN_SPACE
+from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.proxy.capture import Capture, without_any_secret
 from festinger.proxy.edge import going_on
 from festinger.proxy.entries import Entry, Happened, entry_in, record_of
@@ -29,6 +29,7 @@ from festinger.proxy.spool import Refused, Spool
 from festinger.proxy.writing import write
 from festinger.seeing.metrics import PROXY_CAPTURE_DROPPED, PROXY_SPOOL_BYTES
 from festinger.settings.tree import ProxySettings
+from festinger.text.redaction import Redact, redact
 
 log = structlog.get_logger(room="proxy")
 
@@ -47,6 +48,14 @@ FINISH_SECONDS = 5.0
 MEGABYTE = 2**20
 UNTOLD = 1000
 """Losses that are told one by one once the store is back."""
+
+
+RedactOf = Callable[[SpaceId], Redact]
+"""What a space takes out of texts before they are written."""
+
+
+def secrets_only(_space: SpaceId) -> Redact:
+    return redact
 
 
 class _Outcome(Enum):
@@ -75,8 +84,10 @@ class Writer:
         *,
         settings: Callable[[], ProxySettings],
         stopwatch: Stopwatch,
+        redact: RedactOf = secrets_only,
     ) -> None:
         self.tally = Tally()
+        self.redact = redact
         self._app = app
         self._spool = spool
         self._settings = settings
@@ -202,7 +213,7 @@ class Writer:
                 batch.append(entry)
                 continue
             with going_on("capture cleaned") as attempt:
-                batch.append(without_any_secret(entry))
+                batch.append(without_any_secret(entry, redact=self.redact(entry.space)))
             if attempt.failed:
                 # Nobody can say what stands in it, so it may be written nowhere.
                 self._dropped("fault", 1)

@@ -18,6 +18,8 @@ from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.ids import SpaceId
 from festinger.memory.memory import Place
+from festinger.retrieval.company import keep_company
+from festinger.retrieval.cue import cue_hash
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.gate import Bar
 from festinger.retrieval.hit import Hit
@@ -26,7 +28,6 @@ from festinger.retrieval.wish import Wish
 from festinger.seeing.metrics import RECALL_UNRECORDED
 from festinger.settings.tree import RetrievalSettings
 from festinger.store.queries import queries_of
-from festinger.text.redaction import without_secrets
 
 log = structlog.get_logger(room="retrieval")
 
@@ -48,7 +49,9 @@ class Answer:
     bar: Bar
 
 
-async def keep(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, embedder: str) -> None:
+async def keep(
+    desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, embedder: str, shows: bool = True
+) -> None:
     """Write a recall down. What fails here is counted and nothing more: the answer has been given."""
     try:
         async with desk.store.transaction() as transaction:
@@ -57,7 +60,9 @@ async def keep(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: st
             )
             memories = [item.id for item in answer.recalled.items if item.type == "memory"]
             await desk.on_read(transaction, place, memories)
-            await desk.on_surfaced(transaction, place, memories, answer.recalled.id)
+            await keep_company(desk, transaction, place, memories, recall=answer.recalled.id)
+            if shows:
+                await desk.on_surfaced(transaction, place, memories, answer.recalled.id)
             recalled = answer.recalled
             await desk.outbox.emit(
                 transaction,
@@ -85,11 +90,6 @@ def written(hits: Sequence[Hit], shown: Mapping[int, str]) -> Sequence[Hit]:
     return hits[: max([*shown, -1]) + 1 + NEXT]
 
 
-def cue_hash(cue: str) -> bytes:
-    """Of the words of a cue, whatever their case and spacing."""
-    return sha256(" ".join(cue.casefold().split()).encode()).digest()
-
-
 def settings_hash(settings: RetrievalSettings) -> str:
     return sha256(settings.model_dump_json().encode()).hexdigest()[:16]
 
@@ -105,7 +105,7 @@ def _row(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, emb
         "session": place.session,
         "turn": None,
         "door": door,
-        "cue": without_secrets(wish.cue),
+        "cue": desk.memory.terms(place.space).redact(wish.cue).text,
         "cue_hash": cue_hash(wish.cue),
         "filters": orjson.dumps(wish.as_json()).decode(),
         "blend": wish.blend.value,

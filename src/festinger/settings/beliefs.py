@@ -129,6 +129,11 @@ class MemorySettings(Section):
     refusals_keep_days: int = key(
         30, "Days for which refused statements are kept.", per_space=True, ge=1, le=3_650
     )
+    redact_personal: bool = key(
+        False,
+        "Whether e-mail addresses, telephone numbers and postal addresses are taken out like secrets.",
+        per_space=True,
+    )
     max_active: int = key(
         0,
         "Active memories of a space; over it the lightest are archived. 0 for no limit.",

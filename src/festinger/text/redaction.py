@@ -6,11 +6,12 @@ whatever it holds, and a text that was redacted once is not changed again. What 
 `secret_kinds`; what to do with a text that had one is left to the rooms.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from festinger.text.personal_kinds import PERSONAL
 from festinger.text.secret_checks import MARK, Sighting
-from festinger.text.secret_kinds import ANCHORED, ANCHORS, KINDS, UNANCHORED, Kind
+from festinger.text.secret_kinds import SECRETS, Kind, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,10 @@ class Redacted:
     kinds: tuple[str, ...] = ()
 
 
+Redact = Callable[[str], Redacted]
+"""Takes out of a text what must not be kept."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class _Span:
     start: int
@@ -28,17 +33,13 @@ class _Span:
     rank: int
 
 
-def redact(text: str) -> Redacted:
-    """The text without its secrets."""
-    data = text.encode("utf-8", "surrogatepass")
-    kinds: dict[str, None] = {}
-    # A second look finds what only stands alone once its neighbour is gone; it also makes twice the same as once.
-    while spans := _joined(sorted(_spans(data))):
-        kinds |= dict.fromkeys(KINDS[span.rank].name for span in spans)
-        data = _replaced(data, spans)
-    if not kinds:
-        return Redacted(text=text)
-    return Redacted(text=data.decode("utf-8", "surrogatepass"), kinds=tuple(kinds))
+def redact(text: str, *, personal: bool = False) -> Redacted:
+    """The text without its secrets; with `personal` also without what tells how to reach a person."""
+    found = _without(text, SECRETS)
+    if not personal:
+        return found
+    rest = _without(found.text, PERSONAL)
+    return Redacted(text=rest.text, kinds=tuple(dict.fromkeys((*found.kinds, *rest.kinds))))
 
 
 def without_secrets(text: str) -> str:
@@ -46,10 +47,22 @@ def without_secrets(text: str) -> str:
     return redact(text).text
 
 
-def _spans(data: bytes) -> Iterator[_Span]:
-    held = {ANCHORS[number] for number in ANCHORED.Match(data.lower()) or ()}
-    may_lack = UNANCHORED.search(data) is not None
-    for rank, kind in enumerate(KINDS):
+def _without(text: str, table: Table) -> Redacted:
+    data = text.encode("utf-8", "surrogatepass")
+    kinds: dict[str, None] = {}
+    # A second look finds what only stands alone once its neighbour is gone; it also makes twice the same as once.
+    while spans := _joined(sorted(_spans(data, table))):
+        kinds |= dict.fromkeys(table.kinds[span.rank].name for span in spans)
+        data = _replaced(data, spans, table)
+    if not kinds:
+        return Redacted(text=text)
+    return Redacted(text=data.decode("utf-8", "surrogatepass"), kinds=tuple(kinds))
+
+
+def _spans(data: bytes, table: Table) -> Iterator[_Span]:
+    held = {table.anchors[number] for number in table.anchored.Match(data.lower()) or ()}
+    may_lack = table.unanchored.search(data) is not None
+    for rank, kind in enumerate(table.kinds):
         if not held.isdisjoint(kind.anchors) or (may_lack and not kind.anchors):
             for start, end in _found(kind, data):
                 yield _Span(start=start, end=end, rank=rank)
@@ -75,9 +88,9 @@ def _joined(spans: list[_Span]) -> list[_Span]:
     return joined
 
 
-def _replaced(data: bytes, spans: list[_Span]) -> bytes:
+def _replaced(data: bytes, spans: list[_Span], table: Table) -> bytes:
     parts, at = [], 0
     for span in spans:
-        parts += [data[at : span.start], MARK, KINDS[span.rank].name.encode(), b"]"]
+        parts += [data[at : span.start], MARK, table.kinds[span.rank].name.encode(), b"]"]
         at = span.end
     return b"".join([*parts, data[at:]])

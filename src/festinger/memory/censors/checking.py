@@ -151,7 +151,8 @@ async def _look(watch: Watch, place: Place, text: str, aim: Aim) -> _Seen:
 
 async def _strike(watch: Watch, place: Place, seen: _Seen, *, where: Where, origin: Origin) -> list[Hit]:
     """Write down that censors struck: the one place where that is counted."""
-    parts = excerpts(seen.in_force, seen.text, seen.matches)
+    redact = watch.desk.terms(place.space).redact
+    parts = excerpts(seen.in_force, seen.text, seen.matches, redact=redact)
     hits = {}
     async with watch.desk.store.transaction() as transaction:
         # In one order everywhere, or two who strike the same censors would wait for each other.

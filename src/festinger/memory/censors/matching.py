@@ -13,7 +13,7 @@ from festinger.ids import AgentId
 from festinger.memory.censors.censor import Censor, Force, MatchedBy, Where
 from festinger.memory.censors.watch import InForce, Matrix
 from festinger.text.expressions import Strike
-from festinger.text.redaction import redact
+from festinger.text.redaction import Redact, redact
 
 LONGEST_EXCERPT = 200
 BEFORE = 60
@@ -80,7 +80,9 @@ def rounded(cosine: float) -> float:
     return round(float(cosine), 6)
 
 
-def excerpts(in_force: InForce, text: str, found: Iterable[Match]) -> dict[UUID, str]:
+def excerpts(
+    in_force: InForce, text: str, found: Iterable[Match], *, redact: Redact = redact
+) -> dict[UUID, str]:
     """What of a text each strike is remembered by, without secrets."""
     # Redacted as a whole: half a secret at the edge of an excerpt would not be known for one.
     clean = redact(text).text

@@ -284,7 +284,8 @@ async def _name(
 
 async def _without_ours(desk: Desk, transaction: Transaction, episode: Episode, said: Saying) -> str:
     """What is kept of a turn. A client may have taken our tags off: a person's turn is searched for our words too."""
-    text = cleaned(said.content, desk.without_blocks).text
+    redact = desk.terms(episode.space_id).redact
+    text = cleaned(said.content, desk.without_blocks, redact=redact).text
     if said.role is not Role.USER or not text:
         return text
     rows = await transaction.all(

@@ -40,7 +40,6 @@ from festinger.memory.revising import edit
 from festinger.memory.states import find_all
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.redaction import redact
 from festinger.text.shingles import all_shingles
 
 Q = queries_of("festinger.memory")
@@ -159,7 +158,7 @@ async def _refuse(desk: Desk, episode: Episode, given: Given, reason: Reason) ->
     async with desk.store.transaction() as transaction:
         if (done := await earlier(desk, transaction, episode.place, given)) is not None:
             return done
-        text = redact(given.text).text
+        text = desk.terms(episode.space_id).redact(given.text).text
         again = await transaction.maybe(
             Q["refused_before"], space=episode.space_id, session=episode.session_id, text=text
         )
