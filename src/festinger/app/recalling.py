@@ -20,6 +20,7 @@ from festinger.memory.memory import Place
 from festinger.retrieval.counting import HEARD, count_words, note_change, recount
 from festinger.retrieval.desk import Desk, Terms
 from festinger.retrieval.forgetting import forget
+from festinger.retrieval.holding import Holdings
 from festinger.retrieval.record import prune_recalls
 from festinger.retrieval.turns import embed_turns, index_turns
 from festinger.store.pool import Transaction
@@ -44,6 +45,7 @@ class RecallRoom:
     """Bringing to mind, as this process opens it."""
 
     desk: Desk
+    holdings: Holdings
 
 
 def build_recall(app: "App") -> RecallRoom:
@@ -83,7 +85,7 @@ def build_recall(app: "App") -> RecallRoom:
         later=app.afterwards.write,
         on_surfaced=on_surfaced,
     )
-    return RecallRoom(desk=desk)
+    return RecallRoom(desk=desk, holdings=Holdings(app.tools.stopwatch))
 
 
 def register_recall(app: "App", room: RecallRoom) -> None:

@@ -138,6 +138,9 @@ def build_memory(app: "App") -> MemoryRoom:
     async def outcomes_of(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
         return await app.outcomes.outcomes_of(space, memory)
 
+    def stored(space: SpaceId) -> None:
+        app.recall.holdings.stored(space)
+
     judges = seat_judges(app)
     desk = Desk(
         store=app.store,
@@ -153,6 +156,7 @@ def build_memory(app: "App") -> MemoryRoom:
         outcomes_of=outcomes_of,
         ask=ask,
         without_blocks=without_ours,
+        stored=stored,
         writer=writer,
         is_forgotten=ban_of(app),
     )

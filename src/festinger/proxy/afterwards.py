@@ -127,6 +127,8 @@ def _begun(understood: Understood, note: Noted) -> Underway:
         "recollection": note.told.recollection or None,
         "notes": [told | {"why": line.why.value} for line in lines for told in _notes(line)],
         "cut": [told for line in note.cut for told in _notes(line)],
+        "late": list(note.late),
+        "recall": note.recall or None,
         "tokens": note.told.tokens,
         "blocks": len(note.session.blocks),
     }

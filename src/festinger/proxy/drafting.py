@@ -30,11 +30,14 @@ from festinger.proxy.injection.corrections import (
 from festinger.proxy.injection.editing import edited, lines_brought_along
 from festinger.proxy.injection.places import Modelfile, Position, in_system, in_turn
 from festinger.proxy.loops.message import Role
+from festinger.proxy.memories import MEMORY, is_memory
 from festinger.proxy.requests.untouched import Untouched
 from festinger.proxy.sessions.session import Session
 from festinger.proxy.telling import MemoryResult, MemoryTold, Reason
 from festinger.proxy.understanding import Understood
 from festinger.settings.tree import ProxySettings
+
+WORLD = "world"
 
 
 class Moved(StrEnum):
@@ -52,6 +55,8 @@ class Brought:
     """What there is to put into a request."""
 
     lines: tuple[Line, ...] = ()
+    notes: tuple[Line, ...] = ()
+    """Of memories."""
     unknown: tuple[Line, ...] = ()
     """Of names that nothing is known about."""
     present: PresentLines = field(default_factory=dict)
@@ -59,6 +64,10 @@ class Brought:
     modelfile: Modelfile | None = None
     is_late: bool = False
     is_ready: bool = True
+    without: str = Reason.NONE
+    """Why there are no memories, if the memory has not answered."""
+    recall: str = ""
+    """Under which id can be looked up why these memories came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +85,9 @@ class Noted:
     moved: Moved | None = None
     cut: tuple[Line, ...] = ()
     """What there was to say and no room for."""
+    late: tuple[str, ...] = ()
+    """Who had something to say and did not say it in time, or could not: the world, the memory."""
+    recall: str = ""
 
 
 def may_say_more(understood: Understood, settings: ProxySettings) -> bool:
@@ -111,6 +123,8 @@ def noted(understood: Understood, brought: Brought, *, settings: ProxySettings) 
         anchor=chosen.joining.anchor if chosen.joining else None,
         moved=_moved(session, chosen, brought.present),
         cut=chosen.cut,
+        late=_late(brought),
+        recall=brought.recall,
     )
 
 
@@ -216,7 +230,7 @@ class _Case:
         In the place of another one it tells what that one told, too, as far as it has not changed.
         """
         brought, request = self.brought, self.understood.request
-        if not brought.lines and not brought.unknown and not brought.present:
+        if not (brought.lines or brought.notes or brought.unknown or brought.present):
             return _Made()
         blocks = [each.block for each in self.standing]
         shown = shown_lines(blocks if instead is None else (*blocks, instead))
@@ -225,14 +239,17 @@ class _Case:
             Why.CHANGED,
             corrections({about: now for about, now in brought.present.items() if about in shown}),
         )
-        lines = [line for line in unseen((*changed, *brought.lines), shown) if line.text not in along]
+        said = unseen((*changed, *brought.lines, *brought.notes), shown)
+        lines = [line for line in said if line.text not in along]
         if not lines and not brought.unknown:
             return _Made()
         told = {line.about for line in lines}
         older = [line for line in instead.lines if line.about and line.about not in told] if instead else []
+        lines += _because(Why.STOOD, older)
         made = block(
             self.settings.label,
-            graph=(*lines, *_because(Why.STOOD, older)),
+            graph=[line for line in lines if not is_memory(line)],
+            notes=[line for line in lines if is_memory(line)],
             unknown=_because(Why.UNKNOWN, brought.unknown),
         )
         if made is None:
@@ -269,15 +286,27 @@ def _without_forgotten(session: Session, present: PresentLines) -> Session:
 def _told(brought: Brought, chosen: _Chosen, *, placed: int) -> MemoryTold:
     fresh, why_not = chosen.fresh, chosen.why_not
     if fresh is not None and placed:
-        return MemoryTold(result=MemoryResult.INJECTED, notes=len(fresh.lines), tokens=fresh.tokens)
+        return MemoryTold(
+            result=MemoryResult.INJECTED, reason=brought.without, notes=len(fresh.lines), tokens=fresh.tokens
+        )
     if brought.is_late:
         return MemoryTold(result=MemoryResult.LATE)
     if not brought.is_ready:
         return MemoryTold(result=MemoryResult.NOT_READY)
+    if brought.without:
+        is_late = brought.without in (Reason.RECALL, Reason.BUSY)
+        return MemoryTold(
+            result=MemoryResult.LATE if is_late else MemoryResult.FAILED, reason=brought.without
+        )
     if placed:
         return MemoryTold(result=MemoryResult.REUSED, reason=why_not)
     result = MemoryResult.OFF if why_not is Untouched.ALREADY else MemoryResult.EMPTY
     return MemoryTold(result=result, reason=why_not)
+
+
+def _late(brought: Brought) -> tuple[str, ...]:
+    silent = {WORLD: brought.is_late, MEMORY: bool(brought.without)}
+    return tuple(who for who, is_silent in silent.items() if is_silent)
 
 
 def _moved(before: Session, chosen: _Chosen, present: PresentLines) -> Moved | None:

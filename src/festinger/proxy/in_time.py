@@ -1,26 +1,47 @@
 """What of memory is there in time, and what becomes of what is late?
 
-A request waits for memory as long as its deadline allows and then goes on without. The question is not called off:
-its answer is kept for the session and told in its next turn. Only the newest answers are kept, and whoever never
-comes back loses nothing but that.
+World and memory are asked side by side, and a request waits for both as long as its deadline allows; then it goes on with
+what is there. A question is not called off: its answer is kept for the session and told in its next turn. Only the
+newest answers are kept, and whoever never comes back loses nothing but that. Whoever comes while too many questions to
+the memory stand open does not wait in line: a memory that hangs, or is asked more than it can answer, is gone without.
 """
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Collection, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+from uuid import UUID
 
 from festinger.app.background import Background
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.ids import SessionId
+from festinger.proxy.edge import going_on
+from festinger.proxy.injection.block import Line
+from festinger.proxy.memories import NOTHING, Lines, Memories, NoMemories, Reminded, cue_of, memory_notes
 from festinger.proxy.mind import Mind
 from festinger.proxy.sessions.session import Caller
+from festinger.proxy.telling import Reason
 from festinger.proxy.understanding import Understood
 from festinger.world.recollection import Recollection
 
 KEPT = 1000
 """Sessions whose late answers are kept."""
+MOST_OPEN = 16
+"""Questions to the memory that may stand open at once: as many as it answers in about a deadline."""
+PART = "recall"
 
 Key = tuple[Caller, SessionId]
+Answer = TypeVar("Answer")
+Task = asyncio.Task[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Late:
+    """What came too late for the requests of a session and was not told yet."""
+
+    found: tuple[Recollection, ...] = ()
+    notes: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,53 +49,171 @@ class Remembered:
     """What came to mind."""
 
     found: Recollection | None = None
-    """Of this request, if it came in time."""
-    kept: tuple[Recollection, ...] = ()
-    """What came too late for the requests before and was not told yet."""
+    """What the world knows, if it came in time."""
+    reminded: Reminded = NOTHING
+    """What the memory knows, if it came in time."""
+    standing: Lines | None = None
+    """How the memories that were shown stand today; none if nobody said so in time."""
+    kept: Late = Late()
     is_late: bool = False
     is_ready: bool = True
+    without: str = Reason.NONE
+    """Why the memory has not answered, if it has not."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Asked:
+    """The questions of one request."""
+
+    world: asyncio.Task[Recollection | None] | None = None
+    memory: asyncio.Task[Reminded] | None = None
+    standing: asyncio.Task[Lines | None] | None = None
+    busy: bool = False
+    """Whether the memory had too many questions open to be asked."""
+
+    @property
+    def tasks(self) -> set[Task]:
+        return {task for task in (self.world, self.memory, self.standing) if task is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Memories that a session shows."""
+
+    visible: Collection[UUID] = ()
+    """In this very history; they need not come to mind again."""
+    anywhere: Collection[UUID] = ()
 
 
 class InTime:
-    """Asks the mind on behalf of requests that do not wait long."""
+    """Asks on behalf of requests that do not wait long."""
 
     def __init__(
         self,
         mind: Mind,
         *,
+        memories: Memories | None = None,
         beside: Background | None = None,
         stopwatch: Stopwatch = system_stopwatch,
         most: int = KEPT,
     ) -> None:
         self._mind = mind
+        self._memories = memories or NoMemories()
         self._beside = beside or Background()
         self._stopwatch = stopwatch
         self._most = most
-        self._late: OrderedDict[Key, tuple[Recollection, ...]] = OrderedDict()
+        self._open: set[Task] = set()
+        self._late: OrderedDict[Key, Late] = OrderedDict()
 
-    async def remembered(self, understood: Understood, *, seconds: float) -> Remembered:
-        """What the request brings to mind within so many seconds of its beginning, and what came late before."""
-        key = (understood.session.caller, understood.session.id)
-        asked = asyncio.ensure_future(self._mind.recollect(understood.place, understood.unasked))
+    async def remembered(
+        self, understood: Understood, *, seconds: float, asks: bool = True, shown: Shown | None = None
+    ) -> Remembered:
+        """What there is within so many seconds of the request's beginning, and what came late before.
+
+        With `asks` what the request says is asked about; without, only how that stands which was shown.
+        """
+        key = _key(understood)
+        kept = self._late.get(key, Late())
+        asked = self._asked(understood, asks=asks, shown=shown or Shown(), kept=kept)
+        await self._wait(asked.tasks, left=seconds - (self._stopwatch() - understood.began))
+        return replace(self._answered(key, asked), kept=kept)
+
+    def told(self, understood: Understood, *, with_notes: bool) -> None:
+        """What was kept has been told; of memories only `with_notes`."""
+        kept = self._late.pop(_key(understood), None)
+        if kept is not None and kept.notes and not with_notes:
+            self._late[_key(understood)] = Late(notes=kept.notes)
+
+    def _asked(self, understood: Understood, *, asks: bool, shown: Shown, kept: Late) -> _Asked:
+        asked, place = _Asked(), understood.place
+        if asks:
+            texts = understood.unasked
+            asked.world = asyncio.create_task(self._mind.recollect(place, texts))
+            if self._memories.may_know(place.space) and (cue := cue_of(texts)):
+                asked.memory = self._begun(self._remind(understood, cue, exclude=shown.visible))
+                asked.busy = asked.memory is None
+        if shown_ids := {*shown.anywhere, *memory_notes(kept.notes)}:
+            asked.standing = self._begun(self._standing(understood, shown_ids))
+        return asked
+
+    def _begun(self, question: Coroutine[Any, Any, Answer]) -> asyncio.Task[Answer] | None:
+        """A question to the memory, unless too many stand open."""
+        if len(self._open) >= MOST_OPEN:
+            question.close()
+            return None
+        task = self._beside.start(question)
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        return task
+
+    async def _remind(self, understood: Understood, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+        with going_on(PART) as attempt:
+            return await self._memories.remind(understood.place, cue, exclude=exclude)
+        return Reminded(failed=attempt.failed)
+
+    async def _standing(self, understood: Understood, memories: Collection[UUID]) -> Lines | None:
+        with going_on(PART):
+            return await self._memories.standing(understood.place, memories)
+        return None
+
+    async def _wait(self, tasks: set[Task], *, left: float) -> None:
+        if not tasks:
+            return
         try:
-            left = seconds - (self._stopwatch() - understood.began)
-            await asyncio.wait({asked}, timeout=max(0.0, left))
+            await asyncio.wait(tasks, timeout=max(0.0, left))
         except asyncio.CancelledError:
-            asked.cancel()
+            for task in tasks:
+                task.cancel()
             raise
-        kept = self._late.get(key, ())
-        if not asked.done():
-            self._beside.start(self._keep(key, asked))
-            return Remembered(kept=kept, is_late=True)
-        found = asked.result()
-        return Remembered(found=found, kept=kept, is_ready=found is not None)
 
-    def told(self, understood: Understood) -> None:
-        """What was kept has been told."""
-        self._late.pop((understood.session.caller, understood.session.id), None)
+    def _answered(self, key: Key, asked: _Asked) -> Remembered:
+        world, memory, standing = asked.world, asked.memory, asked.standing
+        found, is_late, is_ready = None, False, True
+        if world is not None and world.done():
+            found = world.result()
+            is_ready = found is not None
+        elif world is not None:
+            is_late = True
+            self._beside.start(self._keep_found(key, world))
+        reminded = NOTHING
+        if memory is not None and memory.done():
+            reminded = memory.result()
+        elif memory is not None:
+            self._beside.start(self._keep_notes(key, memory))
+        return Remembered(
+            found=found,
+            reminded=reminded,
+            standing=standing.result() if standing is not None and standing.done() else None,
+            is_late=is_late,
+            is_ready=is_ready,
+            without=_without(asked, reminded),
+        )
 
-    async def _keep(self, key: Key, asked: asyncio.Future[Recollection | None]) -> None:
+    async def _keep_found(self, key: Key, asked: asyncio.Task[Recollection | None]) -> None:
         if found := await asked:
-            self._late[key] = (found, *self._late.pop(key, ()))
+            kept = self._late.get(key, Late())
+            self._keep(key, replace(kept, found=(found, *kept.found)))
+
+    async def _keep_notes(self, key: Key, asked: asyncio.Task[Reminded]) -> None:
+        if lines := (await asked).lines:
+            kept = self._late.get(key, Late())
+            self._keep(key, replace(kept, notes=(*lines, *kept.notes)))
+
+    def _keep(self, key: Key, late: Late) -> None:
+        self._late[key] = late
+        self._late.move_to_end(key)
         while len(self._late) > self._most:
             self._late.popitem(last=False)
+
+
+def _key(understood: Understood) -> Key:
+    return understood.session.caller, understood.session.id
+
+
+def _without(asked: _Asked, reminded: Reminded) -> str:
+    """Why the memory has not answered a question that was, or should have been, asked."""
+    if asked.busy:
+        return Reason.BUSY
+    if asked.memory is not None and not asked.memory.done():
+        return Reason.RECALL
+    return reminded.failed

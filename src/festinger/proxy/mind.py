@@ -1,7 +1,8 @@
-"""Who brings to mind?
+"""Who says what the world knows?
 
-The small port through which the door asks the rooms below. Bringing to mind reads memory only and never waits. While
-the house is not open there is nothing to ask. What is learnt from requests is `writing`'s matter.
+The small port through which the door asks the world. That reads what this process keeps and never waits. While the
+house is not open there is nothing to ask. Memories are asked for beside it, in `memories`; what is learnt from requests
+is `writing`'s matter.
 """
 
 from collections.abc import Callable, Sequence

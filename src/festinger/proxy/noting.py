@@ -1,6 +1,6 @@
 """Who is asked for what goes into a request?
 
-The mind, for what is known, as long as the deadline allows; the world, for what changed since it was shown; and
+World and memory, for what is known, as long as the deadline allows, and for what changed since it was shown; and
 what is known of the model, where notes stand in its system text. Putting it together is `drafting`'s matter.
 """
 
@@ -9,13 +9,14 @@ from dataclasses import replace
 from itertools import groupby
 
 from festinger.proxy.drafting import Brought, Noted, may_say_more, noted
-from festinger.proxy.in_time import InTime, Remembered
-from festinger.proxy.injection.anchors import shown_lines
+from festinger.proxy.in_time import InTime, Remembered, Shown
+from festinger.proxy.injection.anchors import shown_lines, standing_in
 from festinger.proxy.injection.block import Block, Line, graph_line
 from festinger.proxy.injection.corrections import PresentLines
 from festinger.proxy.injection.places import Position
+from festinger.proxy.memories import memory_notes
 from festinger.proxy.modelfiles import FindModelfile, none_known
-from festinger.proxy.restating import Restate, edge_note, nothing_changed
+from festinger.proxy.restating import Restate, edge_note, nothing_changed, restated_memories
 from festinger.proxy.sessions.session import Session
 from festinger.proxy.telling import MemoryResult, MemoryTold
 from festinger.proxy.understanding import NewId, Understood
@@ -45,17 +46,19 @@ class Noting:
         if understood.never is not None:
             told = MemoryTold(result=MemoryResult.OFF, reason=understood.never)
             return Noted(body=understood.request.body, told=told, session=understood.session)
-        remembered = Remembered()
-        if may_say_more(understood, settings):
-            seconds = settings.memory_deadline_ms / 1000
-            remembered = await self._in_time.remembered(understood, seconds=seconds)
+        remembered = await self._in_time.remembered(
+            understood,
+            seconds=settings.memory_deadline_ms / 1000,
+            asks=may_say_more(understood, settings),
+            shown=_shown(understood),
+        )
         brought = self._brought(understood, remembered, settings=settings)
         found = noted(understood, brought, settings=settings)
         if found.moved is not None:
             PROXY_PREFIX_CHANGED.labels(found.moved).inc()
         if found.fresh is None:
             return found
-        self._in_time.told(understood)
+        self._in_time.told(understood, with_notes=remembered.standing is not None)
         return replace(found, told=replace(found.told, recollection=str(self._new_id())))
 
     def _brought(self, understood: Understood, remembered: Remembered, *, settings: ProxySettings) -> Brought:
@@ -64,16 +67,32 @@ class Noting:
         if Position(settings.injection_position) is not Position.TURN:
             modelfile = self._modelfile(request.model, request.kind.protocol, settings)
         shown = shown_lines(_all_blocks(understood.session))
-        late = {line.about: line for each in remembered.kept for line in _lines(each)}
-        found = remembered.found or Recollection()
+        late = {line.about: line for each in remembered.kept.found for line in _lines(each)}
+        found, standing = remembered.found or Recollection(), remembered.standing
+        changed = restated_memories(shown, standing) if standing is not None else {}
         return Brought(
             lines=(*_lines(found), *_still_true(late, self._restate(place, late) if late else {})),
+            notes=(*remembered.reminded.lines, *_still_held(remembered)),
             unknown=tuple(graph_line(text) for text in found.zero_hit_lines),
-            present=self._restate(place, shown) if shown else {},
+            present={**self._restate(place, shown), **changed} if shown else {},
             modelfile=modelfile,
             is_late=remembered.is_late,
             is_ready=remembered.is_ready,
+            without=remembered.without,
+            recall=remembered.reminded.recall,
         )
+
+
+def _shown(understood: Understood) -> Shown:
+    """The memories that the blocks of a session show, and those that this history does."""
+    session, request, links = understood.session, understood.request, understood.chain.links
+    anywhere = memory_notes(line for block in _all_blocks(session) for line in block.lines)
+    if not anywhere:
+        return Shown()
+    visible = [each.block for each in standing_in(request, links, session.blocks)]
+    if session.system_block is not None:
+        visible.append(session.system_block)
+    return Shown(visible=memory_notes(line for block in visible for line in block.lines), anywhere=anywhere)
 
 
 def _all_blocks(session: Session) -> Iterator[Block]:
@@ -90,6 +109,14 @@ def _still_true(lines: Mapping[str, Line], present: PresentLines) -> Iterator[Li
             yield line
         elif now.line is not None:
             yield now.line
+
+
+def _still_held(remembered: Remembered) -> Iterator[Line]:
+    """Memories that waited, as they stand now; while nobody says how they stand, they go on waiting."""
+    standing = remembered.standing or {}
+    for memory in memory_notes(remembered.kept.notes):
+        if (now := standing.get(str(memory))) is not None:
+            yield now
 
 
 def _lines(found: Recollection) -> Iterator[Line]:

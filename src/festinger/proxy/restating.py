@@ -1,8 +1,9 @@
-"""How does the world stand today to what a history shows of it?
+"""How do the world and the memory stand today to what a history shows of them?
 
 Each visible line was true when it was put in. Here its edges are looked up again: a slot that another parent holds
 now, or whose dispute was settled since, is told anew; a slot that stands empty was taken back or forgotten, and
-what filled it is shown to nobody any more. An edge that was only confirmed has not changed.
+what filled it is shown to nobody any more. An edge that was only confirmed has not changed. The same goes for memories:
+one that reads otherwise today, or was replaced, is told anew, and one that stands no more is shown to nobody.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from festinger.app.wiring import App
 from festinger.proxy.injection.block import Line, NoteRef, graph_line
 from festinger.proxy.injection.corrections import Present, PresentLines
+from festinger.proxy.memories import Lines, is_memory
 from festinger.world.concept import SoasRow
 from festinger.world.edge import UrdEdge
 from festinger.world.recollector import Place
@@ -45,6 +47,16 @@ def restated(world: World, shown: Mapping[str, Line]) -> dict[str, Present]:
     """What of these lines is no longer so."""
     found = ((about, _present(world, line)) for about, line in shown.items())
     return {about: present for about, present in found if present is not None}
+
+
+def restated_memories(shown: Mapping[str, Line], standing: Lines) -> dict[str, Present]:
+    """What of these lines is no longer so, by how their memories stand."""
+    told = {about: (line, standing.get(about)) for about, line in shown.items() if is_memory(line)}
+    return {
+        about: Present(line=now) if now is not None else Present(forgotten=line.notes)
+        for about, (line, now) in told.items()
+        if now is None or now.text != line.text
+    }
 
 
 def _present(world: World, line: Line) -> Present | None:

@@ -35,6 +35,10 @@ class Reason(StrEnum):
     """Something of ours broke; the log says what."""
     ABSENT = "absent"
     """No memory was wired into this door."""
+    RECALL = "recall"
+    """The world answered in time, the memory did not."""
+    BUSY = "busy"
+    """The memory had too many questions open to be asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,8 @@ a prompt (`proxy`, `agent`).
 What other rooms call, each taking a `desk.Desk`:
 
     recall.recall(desk, place, wish)                      the few memories worth showing, or none
+    standing.standings(desk, place, memories)             how what was shown stands today
+    holding.Holdings                                      whether a space holds anything at all
     counting.count_words / recount                        how common words are
     turns.index_turns(desk, space)                        makes what was said searchable
     record.recalls / find_recall / prune_recalls          what was recalled

@@ -43,11 +43,12 @@ ANYWHERE = "library"
 
 
 async def recall(
-    desk: Desk, place: Place, wish: Wish, *, door: str = ANYWHERE, counts: bool = True
+    desk: Desk, place: Place, wish: Wish, *, door: str = ANYWHERE, counts: bool = True, shows: bool = True
 ) -> Recalled:
     """The few memories worth showing, or none. Raises `StoreDown`.
 
     `counts`: whether it is written down and what it gave counts as read; comparing and replaying count nothing.
+    `shows`: whether all that it gives is put before a model; a door that may leave some out tells by itself what was.
     """
     began = desk.stopwatch()
     settings = desk.terms(place.space).retrieval
@@ -98,7 +99,8 @@ async def recall(
     answer = _answered(answer, wish, took=desk.stopwatch() - began)
     _measure(answer.recalled, wish, door)
     if counts:
-        desk.later(keep(desk, place, wish, answer, door=door, embedder=probe.model.name if probe else ""))
+        model = probe.model.name if probe else ""
+        desk.later(keep(desk, place, wish, answer, door=door, embedder=model, shows=shows))
     return answer.recalled
 
 
@@ -184,6 +186,7 @@ def _item(hit: Hit, text: str, *, bar: Bar, told: Mapping[str, object] | None) -
         learned_at=each.learned_at,
         disputed=each.disputed,
         source=each.source,
+        version=each.version,
         also=hit.also,
         why=told,
     )

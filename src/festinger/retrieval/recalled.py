@@ -35,9 +35,12 @@ class Item:
     source: str | None
     also: tuple[UUID, ...] = ()
     why: Mapping[str, Any] | None = field(default=None, hash=False)
+    version: int = 1
+    """In which state it was read, for a door that goes on showing it; callers are not told."""
 
     def as_json(self) -> dict[str, Any]:
-        return {each.name: _shown(getattr(self, each.name)) for each in fields(self)}
+        told = (each.name for each in fields(self) if each.name != "version")
+        return {name: _shown(getattr(self, name)) for name in told}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,8 @@ class Why(StrEnum):
     """…stood in the block whose place this one takes."""
     UNKNOWN = "unknown"
     """…came up, and nothing is known of it."""
+    RECALLED = "recalled"
+    """…is remembered, and answers what a person said last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +91,11 @@ def graph_line(text: str, notes: Iterable[NoteRef] = ()) -> Line:
     return Line(text=harmless(text).rstrip(), notes=tuple(notes))
 
 
-def note_line(text: str, note: NoteRef, *, disputed: bool = False) -> Line:
+def note_line(text: str, note: NoteRef, *, disputed: bool = False, why: Why = Why.NAMED) -> Line:
     """A memory. Of a disputed one the text that stands is given, never the one that is held."""
     ending = DISPUTED if disputed else ""
     plain = " ".join(harmless(text[:READ_CHARS]).split())
-    return Line(text=f"- {_cut(plain, NOTE_CHARS - len(ending))}{ending}", notes=(note,))
+    return Line(text=f"- {_cut(plain, NOTE_CHARS - len(ending))}{ending}", notes=(note,), why=why)
 
 
 def block(

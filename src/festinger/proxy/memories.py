@@ -1,0 +1,168 @@
+"""What does the memory bring to mind for a request, and how does what it brought before stand today?
+
+The small port through which the door asks for memories, beside the world. Only memories are asked for, never what was
+merely said: a note is something that somebody can correct, forget and be told the outcome of. A space that holds
+nothing is not asked at all. What is late, or cannot be had, is `in_time`'s matter.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+import structlog
+
+from festinger.app.wiring import App
+from festinger.errors import Unavailable
+from festinger.ids import Origin, SpaceId
+from festinger.memory.kinds import Kind
+from festinger.memory.memory import Place as MemoryPlace
+from festinger.proxy.capture import session_name
+from festinger.proxy.injection.block import NOTE_CHARS, Line, NoteRef, Why, note_line
+from festinger.retrieval.recall import recall
+from festinger.retrieval.recalled import Item
+from festinger.retrieval.standing import Standing, standings
+from festinger.retrieval.wish import wished
+from festinger.seeing.metrics import DEGRADED
+from festinger.world.recollector import Place, Said
+
+log = structlog.get_logger(room="proxy")
+
+DOOR = "proxy"
+MEMORY = "memory"
+MOST_NOTES = 5
+CUE_CHARS = 1000
+"""Of a long message its end is asked about: that is where people put what they want."""
+KINDS = tuple(kind.value for kind in Kind)
+
+_OPERATORS = re.compile(r"[\"“”\x00\ud800-\udfff]|(?:(?<=\s)|^)-+(?=\w)")
+"""What a search reads as more than words. In a conversation a quotation demands nothing, and a dash forbids nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reminded:
+    """What came to mind."""
+
+    lines: tuple[Line, ...] = ()
+    recall: str = ""
+    """Under which id it can be looked up why."""
+    failed: str = ""
+    """The class of the error, if there was no answer."""
+
+
+NOTHING = Reminded()
+
+Lines = Mapping[str, Line]
+"""By the id of a memory that was shown, how it is told today; what is missing is told to nobody any more."""
+
+
+class Memories(Protocol):
+    def may_know(self, space: SpaceId) -> bool:
+        """Whether asking is worth anything. Answers at once."""
+
+    async def remind(self, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+        """The memories that a cue brings to mind, but for those that are excluded."""
+
+    async def standing(self, place: Place, memories: Collection[UUID]) -> Lines | None:
+        """How memories stand; none if nobody can say."""
+
+
+class NoMemories:
+    """A door without a memory behind it."""
+
+    def may_know(self, space: SpaceId) -> bool:
+        return False
+
+    async def remind(self, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+        return NOTHING
+
+    async def standing(self, place: Place, memories: Collection[UUID]) -> Lines | None:
+        return None
+
+
+class StoredMemories:
+    """The memory of the open house."""
+
+    def __init__(self, app: Callable[[], App | None]) -> None:
+        self._app = app
+
+    def may_know(self, space: SpaceId) -> bool:
+        app = self._app()
+        return app is not None and app.recall.holdings.may_hold(space)
+
+    async def remind(self, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+        app = self._app()
+        if app is None:
+            return NOTHING
+        wish = wished(
+            cue,
+            now=app.tools.clock(),
+            limit=MOST_NOTES,
+            kinds=KINDS,
+            exclude=sorted(exclude),
+            strict=True,
+            hurried=True,
+        )
+        try:
+            if not await app.recall.holdings.holds(app.store, place.space):
+                return NOTHING
+            found = await recall(app.recall.desk, _place(place), wish, door=DOOR, shows=False)
+        except Unavailable as error:
+            return Reminded(failed=_gone_without(error))
+        return Reminded(lines=tuple(map(_line, found.items)), recall=str(found.id))
+
+    async def standing(self, place: Place, memories: Collection[UUID]) -> Lines | None:
+        app = self._app()
+        if app is None:
+            return None
+        try:
+            found = await standings(app.recall.desk, _place(place), memories)
+        except Unavailable as error:
+            _gone_without(error)
+            return None
+        return {str(asked): _line(now) for asked, now in found.items()}
+
+
+def cue_of(texts: Sequence[Said]) -> str:
+    """What to ask the memory about: the last words of a person among texts, the newest first. May be empty.
+
+    More texts would not make a better question: what has little to do with all of them answers none of them.
+    """
+    newest = next((said for said in texts if said.origin is Origin.PERSON), None)
+    if newest is None:
+        return ""
+    turn = _turn(newest)
+    parts = [said.text for said in texts if said.origin is Origin.PERSON and _turn(said) == turn]
+    return _OPERATORS.sub(" ", "\n".join(reversed(parts))[-CUE_CHARS:]).strip()
+
+
+def memory_notes(lines: Iterable[Line]) -> list[UUID]:
+    """The memories that lines show."""
+    return [UUID(note.id) for line in lines for note in line.notes if note.kind == MEMORY]
+
+
+def is_memory(line: Line) -> bool:
+    return any(note.kind == MEMORY for note in line.notes)
+
+
+def _turn(said: Said) -> str:
+    """Stretches of one turn differ only in the number at the end of their ids."""
+    return (said.message or "").rpartition(":")[0]
+
+
+def _place(place: Place) -> MemoryPlace:
+    return MemoryPlace(space=place.space, agent=place.agent, session=session_name(place.session))
+
+
+def _line(memory: Item | Standing) -> Line:
+    """A memory as a note; in short where it is too long and there is a short form."""
+    text = memory.compressed if memory.compressed and len(memory.text) > NOTE_CHARS else memory.text
+    note = NoteRef(kind=MEMORY, id=str(memory.id), version=memory.version)
+    return note_line(text, note, disputed=memory.disputed, why=Why.RECALLED)
+
+
+def _gone_without(error: Unavailable) -> str:
+    DEGRADED.labels("recall").inc()
+    log.warning("memories not recalled", error=error.message)
+    return type(error).__name__
