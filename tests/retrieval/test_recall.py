@@ -40,7 +40,7 @@ async def learn_all(mind: Recaller, texts: tuple[str, ...] = THINGS) -> None:
         ({"limit": 101}, "limit"),
         ({"kinds": ["rumour"]}, "kinds"),
         ({"include": ["merged"]}, "include"),
-        ({"blend": "mind"}, "blend"),
+        ({"blend": "wild"}, "blend"),
         ({"origins": ["ghost"]}, "origins"),
         ({"tokens": -1}, "tokens"),
     ],

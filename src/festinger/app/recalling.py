@@ -20,6 +20,8 @@ from festinger.memory.memory import Place
 from festinger.retrieval.counting import HEARD, count_words, note_change, recount
 from festinger.retrieval.desk import Desk, Terms
 from festinger.retrieval.forgetting import forget
+from festinger.retrieval.helping import HEARD as OUTCOME
+from festinger.retrieval.helping import embed_questions, note_outcome
 from festinger.retrieval.holding import Holdings
 from festinger.retrieval.record import prune_recalls
 from festinger.retrieval.turns import embed_turns, index_turns
@@ -34,6 +36,7 @@ RECOUNT_WORDS = "recount_words"
 INDEX_TURNS = "index_turns"
 TEND_RECALLS = "tend_recalls"
 FORGET_RECALLS = "forget_recalls"
+LEARN_QUESTIONS = "learn_questions"
 
 EACH_MINUTE = "* * * * *"
 NIGHTLY = "41 3 * * *"
@@ -103,6 +106,7 @@ def register_recall(app: "App", room: RecallRoom) -> None:
         for space in app.directory.ids():
             await index_turns(desk, space)
             await embed_turns(desk, space)
+            await embed_questions(desk, space)
             await count_words(desk, space)
         await _index_vectors(app, room)
 
@@ -112,6 +116,9 @@ def register_recall(app: "App", room: RecallRoom) -> None:
 
     async def hear(transaction: Transaction, event: Event) -> None:
         await note_change(desk, transaction, event)
+
+    async def learn(transaction: Transaction, event: Event) -> None:
+        await note_outcome(transaction, event)
 
     async def let_go(transaction: Transaction, event: Event) -> None:
         await forget(transaction, event.space, [UUID(each) for each in event.payload["ids"]])
@@ -123,6 +130,7 @@ def register_recall(app: "App", room: RecallRoom) -> None:
     for name in HEARD:
         app.outbox.subscribe(name, COUNT_WORDS, hear)
     app.outbox.subscribe("memory_forgotten", FORGET_RECALLS, let_go)
+    app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, learn)
 
 
 async def _index_vectors(app: "App", room: RecallRoom) -> None:

@@ -2,7 +2,7 @@
 
 Three questions to the database, all within one transaction of the request path: the words of the cue and how common
 they are; what is near in meaning, shares words or lies in the time; and everything that is known of those. One way of
-searching that fails leaves the others; if all fail the store is down, and nobody may take that for "nothing known".
+searching that fails is `searching`'s matter.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ from festinger.errors import ProviderDown, ProviderRefused
 from festinger.memory.history import believed
 from festinger.memory.memory import Place
 from festinger.retrieval.candidate import MEMORY, TURN, Candidate, Vector, candidate_of
-from festinger.retrieval.cue import Cue
+from festinger.retrieval.cue import Cue, cue_hash
 from festinger.retrieval.desk import Desk, Size
 from festinger.retrieval.scoring import VECTOR_ARM, WORDS_ARM, Asked
-from festinger.retrieval.wish import Wish
+from festinger.retrieval.wish import Blend, Wish
 from festinger.retrieval.words import Held, Statistics, bm25, held, pool_query, quoted, rarest
 from festinger.seeing.metrics import RECALL_ARM_SECONDS
 from festinger.settings.tree import RetrievalSettings
@@ -36,6 +36,8 @@ NO_MODEL = VectorModel(name="", dims=1)
 """Stands where a query names a model and none is searched by."""
 CLOSE = 200
 """Texts that share the most telling words and are scored exactly."""
+LESSONS = 20
+"""Last outcomes of a memory that are asked for what helped."""
 MOST_COUNTED = 20_000
 COUNTED_FOR = 30.0
 """Seconds for which the size of a space is taken for known."""
@@ -64,6 +66,10 @@ class CueRead:
     asked: Asked
     must: str | None
     open_episode: UUID | None
+    remembered: int = 0
+    """Memories that the agent sees, as far as its mind asks for that."""
+    shifts: tuple[float, ...] = ()
+    """What outcomes taught its mind."""
 
 
 def usable(embedder: Embedder | None) -> Embedder | None:
@@ -86,7 +92,13 @@ async def embed_cue(embedder: Embedder | None, cue: Cue) -> Probe | None:
 
 
 async def read_words(
-    desk: Desk, transaction: Transaction, place: Place, cue: Cue, *, probe: Probe | None
+    desk: Desk,
+    transaction: Transaction,
+    place: Place,
+    cue: Cue,
+    *,
+    probe: Probe | None,
+    by_mind: bool = False,
 ) -> CueRead:
     rows = await transaction.all(
         Q["read_cue"],
@@ -96,6 +108,8 @@ async def read_words(
         cue=cue.text,
         phrases=list(cue.phrases),
         without=list(cue.without),
+        by_mind=by_mind,
+        mature=desk.terms(place.space).retrieval.mature_from,
     )
     terms = [row for row in rows if row["term"] is not None]
     first = rows[0]
@@ -114,7 +128,13 @@ async def read_words(
         has_vector=probe is not None,
         now=desk.clock(),
     )
-    return CueRead(asked=asked, must=first["must"], open_episode=first["open_episode"])
+    return CueRead(
+        asked=asked,
+        must=first["must"],
+        open_episode=first["open_episode"],
+        remembered=first["remembered"],
+        shifts=tuple(first["shifts"] or ()),
+    )
 
 
 async def find(
@@ -177,6 +197,7 @@ def _search(
         "turn_idf": [statistics[TURN].idf(term) for term in chosen],
         "close": CLOSE,
         "arm": settings.arm_size,
+        "near": settings.prefilter if wish.blend is Blend.MIND else settings.arm_size,
         "from": span.start if span else None,
         "to": span.end if span else None,
     }
@@ -215,8 +236,9 @@ async def fetch(
     found: Found,
     probe: Probe | None,
     settings: RetrievalSettings,
+    seeds: Sequence[UUID] = (),
 ) -> list[Candidate]:
-    """Everything that is known of what was found."""
+    """Everything that is known of what was found, and of what the seeds among it lead on to."""
     refs = dict.fromkeys(ref for each in found.arms.values() for ref in each)
     rows = await transaction.all(
         for_model(Q["fetch"], probe.model if probe else NO_MODEL),
@@ -225,6 +247,17 @@ async def fetch(
         turns=[ref for ref in refs if found.types[ref] == TURN],
         terms=list(read.asked.terms),
         probe=halfvec(probe.vector) if probe else None,
+        must=read.must,
+        at=read.asked.now,
+        cue_hash=cue_hash(wish.cue),
+        lessons=LESSONS,
+        seeds=list(seeds),
+        hops=wish.hops,
+        partners=settings.partners_top,
+        full=settings.co_access_full,
+        half_life=settings.co_access_half_life_days,
+        agent=place.agent,
+        **wish.parameters(),
     )
     kept = await _standing(desk, transaction, place, wish, rows)
     return [

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from festinger.memory.fading import effective, idle_days
 from festinger.memory.weight import Weight
+from festinger.retrieval.weighing import Lesson
 from festinger.retrieval.words import Held, held
 
 MEMORY, TURN = "memory", "turn"
@@ -59,6 +60,11 @@ class Candidate:
     best: float | None = None
     """How near its nearest part is."""
     arms: Mapping[str, int] = field(default_factory=dict)
+    partners: tuple[tuple[UUID, float], ...] = ()
+    """What it leads on to, and how strongly; known of those that were looked at for it."""
+    lessons: tuple[Lesson, ...] = ()
+    ages: tuple[float, ...] = ()
+    """Seconds since each time that it was read and used."""
 
     @property
     def happened(self) -> datetime:
@@ -124,6 +130,17 @@ def candidate_of(
         vector=vector,
         cosine=None if first is None else (first + (best if best is not None else first)) / 2,
         best=best,
+        partners=tuple(zip(row["partners"] or (), row["strengths"] or (), strict=True)),
+        lessons=_lessons(row),
+        ages=tuple(row["ages"] or ()),
+    )
+
+
+def _lessons(row: Mapping[str, Any]) -> tuple[Lesson, ...]:
+    told = zip(*(row[name] or () for name in ("rewards", "weights", "likenesses", "cues")), strict=True)
+    return tuple(
+        Lesson(reward=reward, weight=weight, likeness=float(likeness), cue=bytes(cue).hex()[:12])
+        for reward, weight, likeness, cue in told
     )
 
 

@@ -8,6 +8,7 @@ left to `text.spans`, stems and stopwords to the database.
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 
 from festinger.text.spans import Span, span_in
@@ -46,6 +47,11 @@ class Cue:
     def wants_newest(self) -> bool:
         """Whether of two that differ the newer one is meant."""
         return not (self.asks_past or self.span is not None)
+
+
+def cue_hash(cue: str) -> bytes:
+    """Of the words of a cue, whatever their case and spacing."""
+    return sha256(" ".join(cue.casefold().split()).encode()).digest()
 
 
 def read_cue(text: str, *, now: datetime) -> Cue:

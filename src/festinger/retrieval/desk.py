@@ -16,6 +16,7 @@ from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId
 from festinger.memory.desk import Desk as MemoryDesk
 from festinger.memory.memory import Place
+from festinger.retrieval.mind import Feeling
 from festinger.settings.tree import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 
@@ -24,6 +25,9 @@ OnRead = Callable[[Transaction, Place, Sequence[UUID]], Awaitable[object]]
 
 OnSurfaced = Callable[[Transaction, Place, Sequence[UUID], UUID], Awaitable[object]]
 """Notes that a recall put memories before somebody, so that an outcome can be told of them."""
+
+FeelingOf = Callable[[Place], Feeling | None]
+"""What the gut of an agent feels now."""
 
 Later = Callable[[Coroutine[Any, Any, Any]], None]
 """Runs something after the answer."""
@@ -37,6 +41,11 @@ async def nobody_waits(
     _transaction: Transaction, _place: Place, _memories: Sequence[UUID], _recall: UUID
 ) -> None:
     """For a wiring without outcomes."""
+
+
+def nobody_feels(_place: Place) -> Feeling | None:
+    """For a mind without a gut."""
+    return None
 
 
 def never(work: Coroutine[Any, Any, Any]) -> None:
@@ -77,4 +86,5 @@ class Desk:
     later: Later = never
     on_read: OnRead = nobody_notes
     on_surfaced: OnSurfaced = nobody_waits
+    feeling: FeelingOf = nobody_feels
     sizes: dict[tuple[SpaceId, str], Size] = field(default_factory=dict)

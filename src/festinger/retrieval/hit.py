@@ -13,7 +13,7 @@ from uuid import UUID
 import numpy as np
 
 from festinger.retrieval.candidate import Candidate
-from festinger.retrieval.weighing import Prior
+from festinger.retrieval.weighing import Lesson, Prior
 
 FIRST_LOOKED_AT = 20
 """Best hits among which newer ones go first."""
@@ -38,7 +38,12 @@ class Hit:
     moved: bool = False
     """Whether it stands where it does because it is newer or older than its neighbour."""
     is_dormant: bool = False
+    lessons: tuple[Lesson, ...] = ()
+    """What became of it for such a cue before."""
+    company: float = 0.0
+    """How strongly what is in mind leads to it."""
     hops: tuple[str, ...] = ()
+    """Over which memories, the one in mind first."""
     blend: dict[str, Any] = field(default_factory=dict)
 
 

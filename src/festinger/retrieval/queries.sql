@@ -3,7 +3,7 @@
 
 -- name: read_cue
 -- The words of a cue as they are searched, how common each is among memories and turns, what must and must not stand
--- in a hit, and the episode that is still going on.
+-- in a hit, the episode that is still going on, and what the mind of an agent goes by where that is asked for.
 select terms.term, terms.memory_df, terms.turn_df,
     (select t.docs from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_docs,
     (select t.total_len from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_len,
@@ -11,6 +11,9 @@ select terms.term, terms.memory_df, terms.turn_df,
     (select t.total_len from words_total t where t.space_id = %(space)s and t.source = 'turn') as turn_len,
     (select e.id from episode e where e.space_id = %(space)s and e.agent_id = %(agent)s and e.state = 'open'
         and e.session_id = %(session)s limit 1) as open_episode,
+    (select count(*) from (select 1 from memory m where %(by_mind)s and m.space_id = %(space)s and m.status = 'active'
+        and (m.agent_id is null or m.agent_id = %(agent)s) limit %(mature)s) as seen) as remembered,
+    (select b.shifts from blend b where %(by_mind)s and b.space_id = %(space)s and b.agent_id = %(agent)s) as shifts,
     (select string_agg('(' || asked.q || ')', ' & ') from (
         select phraseto_tsquery('english', p.phrase)::text as q from unnest(%(phrases)s::text[]) as p (phrase)
         where numnode(phraseto_tsquery('english', p.phrase)) > 0
@@ -87,26 +90,26 @@ from (
     select e.id from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
     where %(by_vector)s and %(memories_whole)s
       and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-    order by (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0, e.id limit %(arm)s
+    order by (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0, e.id limit %(near)s
 ) as near
 union all
 select 'vector', 'memory', near.id, null, null, null, 0 from (
     select e.id from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
     where %(by_vector)s and not %(memories_whole)s
       and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-    order by v.embedding::halfvec({dims}) <=> %(probe)s::halfvec limit %(arm)s
+    order by v.embedding::halfvec({dims}) <=> %(probe)s::halfvec limit %(near)s
 ) as near
 union all
 select distinct 'vector', 'turn', near.turn_id, null::text[], null::integer[], null::integer[], 0 from (
     select s.turn_id from said s
     where %(by_vector)s and %(turns_whole)s and s.model = {model}
-    order by (s.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0, s.turn_id limit 2 * %(arm)s
+    order by (s.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0, s.turn_id limit 2 * %(near)s
 ) as near
 union all
 select distinct 'vector', 'turn', near.turn_id, null::text[], null::integer[], null::integer[], 0 from (
     select s.turn_id from said s
     where %(by_vector)s and not %(turns_whole)s and s.model = {model}
-    order by s.embedding::halfvec({dims}) <=> %(probe)s::halfvec limit 2 * %(arm)s
+    order by s.embedding::halfvec({dims}) <=> %(probe)s::halfvec limit 2 * %(near)s
 ) as near
 union all
 select 'words', 'memory', p.id, held.terms, held.own, null, length(p.content_tsv) from memory_pool p
@@ -137,7 +140,42 @@ select 'time', 'turn', dated.turn_id, null, null, null, 0 from (
 ) as dated;
 
 -- name: fetch
--- Everything that is known of some memories and turns, with their vectors and the words of the cue that they hold.
+-- Everything that is known of some memories and turns, with their vectors, the words of the cue that they hold and
+-- what helped with such a cue; and of what the first of them lead on to, along what came to mind together.
+with recursive walk (source, id, strength, step) as (
+    select null::uuid, seed.id, null::double precision, 0 from unnest(%(seeds)s::uuid[]) as seed (id)
+    union
+    select w.id, near.id, near.strength, w.step + 1 from walk w
+    cross join lateral (
+        select m.id, least(1.0, link.times / %(full)s::double precision) * power(0.5,
+            greatest(0, extract(epoch from %(at)s::timestamptz - link.last)) / (86400 * %(half_life)s)) as strength
+        from (
+            select c.memory_id_b as id, c.co_access_count + c.temporal_count as times, c.last_co_accessed as last
+            from memory_co_access c where c.space_id = %(space)s and c.memory_id_a = w.id
+            union all
+            select c.memory_id_a, c.co_access_count + c.temporal_count, c.last_co_accessed
+            from memory_co_access c where c.space_id = %(space)s and c.memory_id_b = w.id
+        ) as link
+        join memory m on m.space_id = %(space)s and m.id = link.id
+        where (m.agent_id is null or m.agent_id = %(agent)s)
+          and m.status = any(%(statuses)s) and %(with_memories)s
+          and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
+          and (%(since)s::timestamptz is null or coalesce(m.event_time, m.created_at) >= %(since)s)
+          and (%(until)s::timestamptz is null or coalesce(m.event_time, m.created_at) <= %(until)s)
+          and (%(subject)s::text is null or m.subject_key = %(subject)s)
+          and (%(tags)s::text[] is null or m.tags @> %(tags)s)
+          and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
+          and (%(exclude)s::uuid[] is null or m.id <> all(%(exclude)s))
+          and (%(as_of)s::timestamptz is null
+               or (m.created_at <= %(as_of)s and (m.superseded_at is null or m.superseded_at > %(as_of)s)))
+          and (%(valid_at)s::timestamptz is null or ((m.valid_from is null or m.valid_from <= %(valid_at)s)
+               and (m.valid_to is null or m.valid_to > %(valid_at)s)))
+          and (%(must)s::text is null or m.content_tsv @@ %(must)s::tsquery)
+        order by strength desc, m.id
+        limit %(partners)s
+    ) as near
+    where w.step <= %(hops)s
+)
 select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content_contextualized as context,
     m.origin, m.trust, m.confidence, m.weight_alpha, m.weight_beta, m.access_count, m.immutable, m.status,
     m.event_time, m.created_at as learned_at, m.last_accessed, m.last_confirmed, m.source, m.session_id,
@@ -148,7 +186,11 @@ select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content
     array(select l.to_id from memory_link l where l.space_id = m.space_id and l.from_id = m.id
           and l.relation = 'derives_from' and l.undone_at is null) || m.turn_id as derives_from,
     exists (select 1 from resolution_queue r where r.space_id = m.space_id and r.about = 'memory'
-            and r.status = 'pending' and r.old_memory = m.id) as disputed
+            and r.status = 'pending' and r.old_memory = m.id) as disputed,
+    links.partners, links.strengths, lessons.rewards, lessons.weights, lessons.likenesses, lessons.cues,
+    case when m.access_count > 0 then array(
+        select extract(epoch from %(at)s::timestamptz - read.at)::double precision
+        from unnest(m.access_times) as read (at)) end as ages
 from memory m
 left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
     and v.purpose = 'store'
@@ -157,7 +199,19 @@ cross join lateral (
         null::integer[] as beside
     from unnest(m.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
 ) as held
-where m.space_id = %(space)s and m.id = any(%(memories)s)
+cross join lateral (
+    select array_agg(l.id) as partners, array_agg(l.strength) as strengths
+    from (select distinct w.id, w.strength from walk w where w.source = m.id) as l
+) as links
+cross join lateral (
+    select array_agg(o.reward) as rewards, array_agg(o.weight) as weights, array_agg(o.cue_hash) as cues,
+        array_agg(case when o.cue_hash = %(cue_hash)s then 1.0
+            when o.model = {model} and %(probe)s::halfvec is not null
+            then 1 - (o.cue_vector::halfvec({dims}) <=> %(probe)s::halfvec) else 0.0 end) as likenesses
+    from (select c.* from cue_outcome c where c.space_id = %(space)s and c.memory_id = m.id
+          order by c.at desc, c.id limit %(lessons)s) as o
+) as lessons
+where m.space_id = %(space)s and m.id = any(%(memories)s::uuid[] || array(select w.id from walk w))
 union all
 select 'turn', t.turn_id, 'turn', whole.content, null, t.context,
     t.origin, t.trust, 0.5, 1.0, 4.0, 0, false, 'active',
@@ -165,7 +219,8 @@ select 'turn', t.turn_id, 'turn', whole.content, null, t.context,
     null, null, 1, t.seq, t.agent_id, t.speaker,
     t.len, held.terms, held.own, held.beside,
     halfvec_send(case when t.model = {model} then t.embedding end), whole.best,
-    '{}'::uuid[], false
+    '{}'::uuid[], false,
+    null, null, null, null, null, null, null
 from turn_index t
 cross join lateral (
     select string_agg(p.content, '' order by p.part) as content,
@@ -420,3 +475,79 @@ select last.asked, m.id, m.content, m.compressed, m.version,
 from last
 join memory m on m.space_id = %(space)s and m.id = last.id
 where m.status = 'active' and (m.agent_id is null or m.agent_id = %(agent)s);
+
+-- name: best_of_recall_before
+-- The best that the recall before brought to mind in the same session.
+select h.ref from (
+    select r.id from recall r
+    where r.space_id = %(space)s and r.session_id = %(session)s and r.agent_id = %(agent)s and r.at >= %(since)s
+      and r.id < %(recall)s
+    order by r.at desc, r.id desc
+    limit 1
+) as before
+join recall_hit h on h.space_id = %(space)s and h.recall_id = before.id and h.shown and h.type = 'memory'
+order by h.position
+limit %(limit)s;
+
+-- name: keep_company
+-- Counts pairs of memories that came to mind together or one after the other; each once per cause.
+insert into memory_co_access as c (space_id, memory_id_a, memory_id_b, co_access_count, temporal_count,
+    last_co_accessed, last_cause)
+select %(space)s, p.one, p.other, p.together, 1 - p.together, %(at)s, %(cause)s
+from unnest(%(one)s::uuid[], %(other)s::uuid[], %(together)s::integer[]) as p (one, other, together)
+join memory a on a.space_id = %(space)s and a.id = p.one
+join memory b on b.space_id = %(space)s and b.id = p.other
+order by p.one, p.other
+on conflict (space_id, memory_id_a, memory_id_b) do update
+set co_access_count = c.co_access_count + excluded.co_access_count,
+    temporal_count = c.temporal_count + excluded.temporal_count,
+    last_co_accessed = excluded.last_co_accessed, last_cause = excluded.last_cause
+where c.last_cause <> excluded.last_cause
+returning c.xmax = 0 as is_new;
+
+-- name: let_the_weakest_go
+-- Lets partners of memories go beyond those that they may have: the weakest of those that are not new.
+delete from memory_co_access c using (
+    select x.memory_id_a, x.memory_id_b, row_number() over (
+        partition by each.id
+        order by x.last_co_accessed = %(at)s desc,
+            least(1.0, (x.co_access_count + x.temporal_count) / %(full)s::double precision) * power(0.5,
+                extract(epoch from %(at)s::timestamptz - x.last_co_accessed) / (86400 * %(half_life)s)) desc,
+            x.memory_id_a, x.memory_id_b) as place
+    from unnest(%(memories)s::uuid[]) as each (id)
+    join memory_co_access x on x.space_id = %(space)s and each.id in (x.memory_id_a, x.memory_id_b)
+) as ranked
+where c.space_id = %(space)s and ranked.place > %(partners)s
+  and c.memory_id_a = ranked.memory_id_a and c.memory_id_b = ranked.memory_id_b;
+
+-- name: keep_cue_outcomes
+-- Keeps what became of a memory for the questions that it was brought to mind for; once per question and cause, the
+-- last word counts.
+insert into cue_outcome as c (space_id, id, agent_id, memory_id, cue_hash, cause, reward, weight, at)
+select distinct on (r.cue_hash, told.cause) o.space_id, o.id, o.agent_id, o.memory_id, r.cue_hash, told.cause,
+    worth.reward, o.w, o.at
+from outcome o
+join recall r on r.space_id = %(space)s and r.id = o.recall_id
+join unnest(%(outcomes)s::text[], %(rewards)s::double precision[]) as worth (outcome, reward)
+    on worth.outcome = o.outcome
+cross join lateral (select concat_ws('|', o.agent_id, o.session_id, o.day::text, o.origin) as cause) as told
+where o.space_id = %(space)s and o.memory_id = %(memory)s and o.counted and o.replaced_by is null
+  and exists (select 1 from memory m where m.space_id = %(space)s and m.id = %(memory)s)
+order by r.cue_hash, told.cause, o.at desc, o.id desc
+on conflict (space_id, memory_id, cue_hash, cause) do update
+set reward = excluded.reward, weight = excluded.weight, at = excluded.at
+where (c.reward, c.weight, c.at) is distinct from (excluded.reward, excluded.weight, excluded.at);
+
+-- name: unembedded_cues
+-- Questions that have no vector of a model, as far as their words are still kept.
+select distinct on (c.cue_hash) c.cue_hash, r.cue from cue_outcome c
+join outcome o on o.space_id = %(space)s and o.id = c.id
+join recall r on r.space_id = %(space)s and r.id = o.recall_id
+where c.space_id = %(space)s and c.model is distinct from %(model)s
+order by c.cue_hash
+limit %(limit)s;
+
+-- name: put_cue_vector
+-- Keeps the vector of a question wherever it was asked.
+update cue_outcome c set model = %(model)s, cue_vector = %(vector)s
+where c.space_id = %(space)s and c.cue_hash = %(cue_hash)s;

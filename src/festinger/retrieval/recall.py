@@ -5,41 +5,33 @@ weigh, set what tells of the same thing in order, fold twins, rerank, and say no
 is asked, nothing is written before the answer; the record is kept afterwards and never fails a recall.
 """
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from festinger.errors import StoreDown
 from festinger.memory.memory import Place
-from festinger.retrieval.arms import (
-    EMBEDDER,
-    CueRead,
-    Found,
-    Probe,
-    embed_cue,
-    fetch,
-    find,
-    missing_vectors,
-    read_words,
-    size_of,
-    usable,
-)
-from festinger.retrieval.candidate import Candidate
+from festinger.retrieval.arms import EMBEDDER, embed_cue, missing_vectors, usable
 from festinger.retrieval.cue import Cue, read_cue
-from festinger.retrieval.desk import Desk, Size
+from festinger.retrieval.desk import Desk
 from festinger.retrieval.gate import Bar, is_open
 from festinger.retrieval.hit import Hit, in_order, newer_first, without_sources, without_twins
+from festinger.retrieval.mind import NO_SHIFT, cold_start, drawn, taught, weighed_by
 from festinger.retrieval.packing import packed
 from festinger.retrieval.recalled import Item, Recalled
 from festinger.retrieval.record import Answer, keep, written
 from festinger.retrieval.rerank import reranked
 from festinger.retrieval.scoring import Thresholds, arm_ranks, scored, thresholds_of
+from festinger.retrieval.searching import Searched, search
 from festinger.retrieval.why import why
-from festinger.retrieval.wish import Include, Wish
+from festinger.retrieval.wish import Blend, Include, Wish
 from festinger.seeing.metrics import RECALL_DEGRADED, RECALL_SECONDS, RECALLS
 from festinger.settings.tree import RetrievalSettings
 
 TOKENS = "tokens"
 ANYWHERE = "library"
+SEEDS = 2**62
+"""The last bits of an id are chance."""
 
 
 async def recall(
@@ -51,23 +43,20 @@ async def recall(
     `shows`: whether all that it gives is put before a model; a door that may leave some out tells by itself what was.
     """
     began = desk.stopwatch()
+    wish = _seeded(desk, wish)
     settings = desk.terms(place.space).retrieval
     cue = read_cue(wish.cue, now=wish.as_of or desk.clock())
     embedder = usable(desk.embedder())
     thresholds = thresholds_of(embedder.profile if embedder else None)
     probe = await embed_cue(embedder, cue)
     try:
-        candidates, read, found, size = await _searched(
-            desk, place, wish, cue=cue, probe=probe, settings=settings
-        )
+        searched = await search(desk, place, wish, cue=cue, probe=probe, settings=settings)
     except StoreDown:
         RECALLS.labels(door, "failed").inc()
         raise
-    if probe is None:
+    if searched.probe is None:
         thresholds = Thresholds()
-    hits = scored(
-        candidates, read.asked, found=found.arms, settings=settings, thresholds=thresholds, helped={}
-    )
+    hits = _weighed(desk, place, wish, searched, settings=settings, thresholds=thresholds)
     ordered = _arranged(hits, cue=cue, settings=settings, thresholds=thresholds)
     ordered, late = await reranked(desk, place, wish, ordered, settings=settings)
     gated, below = _gated(ordered, wish, bar=thresholds.bar, settings=settings)
@@ -79,7 +68,8 @@ async def recall(
     degraded = (
         *wish.degraded,
         *((EMBEDDER,) if probe is None else ()),
-        *filter(None, [missing_vectors(size)]),
+        *searched.without,
+        *filter(None, [missing_vectors(searched.size)]),
         *late,
         *((TOKENS,) if gated and not shown else ()),
     )
@@ -93,7 +83,9 @@ async def recall(
         ),
         hits=tuple(gated or ordered),
         shown=dict(shown) if gated else {},
-        whys=tuple(_whys(written(gated or ordered, dict(shown)), hits=hits, found=found, bar=thresholds.bar)),
+        whys=_whys(
+            written(gated or ordered, dict(shown)), hits, searched, bar=thresholds.bar, settings=settings
+        ),
         bar=thresholds.bar,
     )
     answer = _answered(answer, wish, took=desk.stopwatch() - began)
@@ -104,19 +96,37 @@ async def recall(
     return answer.recalled
 
 
-async def _searched(
-    desk: Desk, place: Place, wish: Wish, *, cue: Cue, probe: Probe | None, settings: RetrievalSettings
-) -> tuple[list[Candidate], CueRead, Found, Size | None]:
-    async with desk.store.transaction(hot=True) as transaction:
-        size = await size_of(desk, transaction, place, probe.model) if probe else None
-        read = await read_words(desk, transaction, place, cue, probe=probe)
-        if wish.as_of is not None:
-            read = replace(read, asked=replace(read.asked, now=wish.as_of))
-        found = await find(transaction, place, wish, read=read, probe=probe, size=size, settings=settings)
-        candidates = await fetch(
-            desk, transaction, place, wish, read=read, found=found, probe=probe, settings=settings
-        )
-    return candidates, read, found, size
+def _seeded(desk: Desk, wish: Wish) -> Wish:
+    """With what chance begins with, so that it can be asked again."""
+    if wish.seed is not None:
+        return wish
+    return replace(wish, seed=desk.new_id().int % SEEDS if wish.blend is Blend.MIND else 0)
+
+
+def _weighed(
+    desk: Desk,
+    place: Place,
+    wish: Wish,
+    searched: Searched,
+    *,
+    settings: RetrievalSettings,
+    thresholds: Thresholds,
+) -> list[Hit]:
+    """Every candidate with its score; where the mind of the agent is asked, with what that gives it."""
+    read = searched.read
+    hits = scored(
+        searched.candidates,
+        read.asked,
+        found=searched.found.arms,
+        settings=settings,
+        thresholds=thresholds,
+        reached=searched.reached,
+    )
+    if wish.blend is not Blend.MIND:
+        return hits
+    chance = random.Random(wish.seed)  # noqa: S311 - no secret; a recall must be repeatable
+    alphas = taught(cold_start(read.remembered, settings), read.shifts or NO_SHIFT)
+    return weighed_by(hits, drawn(alphas, chance), feeling=desk.feeling(place), chance=chance)
 
 
 def _arranged(
@@ -151,20 +161,24 @@ def _answered(answer: Answer, wish: Wish, *, took: float) -> Answer:
     return replace(answer, recalled=replace(answer.recalled, items=items, took=took))
 
 
-def _whys(told: Sequence[Hit], *, hits: Sequence[Hit], found: Found, bar: Bar) -> list[Mapping[str, object]]:
+def _whys(
+    told: Sequence[Hit], hits: Sequence[Hit], searched: Searched, *, bar: Bar, settings: RetrievalSettings
+) -> tuple[Mapping[str, object], ...]:
     """Why each of those that are shown or written down came."""
     candidates = [hit.candidate for hit in hits]
-    places = arm_ranks(candidates, [hit.bm25 for hit in hits], found.arms)
-    return [
+    places = arm_ranks(candidates, [hit.bm25 for hit in hits], searched.found.arms)
+    return tuple(
         why(
             hit,
             bar=bar,
             places={
                 arm: ranks[hit.candidate.ref] for arm, ranks in places.items() if hit.candidate.ref in ranks
             },
+            now=searched.read.asked.now,
+            settings=settings,
         )
         for hit in told
-    ]
+    )
 
 
 def _item(hit: Hit, text: str, *, bar: Bar, told: Mapping[str, object] | None) -> Item:

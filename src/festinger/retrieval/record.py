@@ -48,6 +48,12 @@ class Answer:
     whys: tuple[Mapping[str, Any], ...]
     bar: Bar
 
+    @property
+    def searched_for(self) -> list[UUID]:
+        """The memories that it gave, without those that only came along: they say nothing new of who belongs to whom."""
+        shown = ((self.hits[place].candidate, self.whys[place]["arms"]) for place in self.shown)
+        return [each.ref for each, arms in shown if each.is_memory and arms]
+
 
 async def keep(
     desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, embedder: str, shows: bool = True
@@ -60,7 +66,7 @@ async def keep(
             )
             memories = [item.id for item in answer.recalled.items if item.type == "memory"]
             await desk.on_read(transaction, place, memories)
-            await keep_company(desk, transaction, place, memories, recall=answer.recalled.id)
+            await keep_company(desk, transaction, place, answer.searched_for, recall=answer.recalled.id)
             if shows:
                 await desk.on_surfaced(transaction, place, memories, answer.recalled.id)
             recalled = answer.recalled

@@ -15,18 +15,23 @@ from festinger.retrieval.cue import Cue
 from festinger.retrieval.fusing import blended, ranks, rrf
 from festinger.retrieval.gate import Bar, evidence
 from festinger.retrieval.hit import Hit
+from festinger.retrieval.spreading import Reached
 from festinger.retrieval.weighing import (
     SPEAKER_BONUS,
     TIME_BONUS,
+    Lesson,
     Prior,
+    helped,
     person_bonus,
     recency,
+    telling,
     weighted,
 )
 from festinger.retrieval.words import Statistics, bm25, coverage
 from festinger.settings.tree import RetrievalSettings
 
-VECTOR_ARM, WORDS_ARM = "vector", "words"
+VECTOR_ARM, WORDS_ARM, TIME_ARM = "vector", "words", "time"
+NOTHING_REACHED: Mapping[UUID, Reached] = {}
 STRONG_COVERAGE = 0.6
 """Share of a cue's words that wakes a dormant memory."""
 
@@ -81,7 +86,7 @@ def scored(
     found: Mapping[str, Sequence[UUID]],
     settings: RetrievalSettings,
     thresholds: Thresholds,
-    helped: Mapping[UUID, float],
+    reached: Mapping[UUID, Reached] = NOTHING_REACHED,
 ) -> list[Hit]:
     """Every candidate with its score, in no order."""
     by_words = words_scores(candidates, asked, settings)
@@ -97,7 +102,9 @@ def scored(
         )
     hits = []
     for place, each in enumerate(candidates):
-        prior = prior_of(each, asked, settings=settings, helped=helped.get(each.ref, 0.0))
+        lessons = telling(each.lessons, bar=thresholds.check)
+        prior = prior_of(each, asked, settings=settings, lessons=lessons)
+        way = reached.get(each.ref)
         covered = coverage(each.held, asked.statistics[each.type], asked.terms)
         hits.append(
             Hit(
@@ -110,6 +117,9 @@ def scored(
                 evidence=evidence(thresholds.bar, cosine=each.best, coverage=covered),
                 prior=prior,
                 is_dormant=is_dormant(each, settings) and not wakes(each, covered, thresholds),
+                lessons=tuple(lessons),
+                company=way.score if way else 0.0,
+                hops=tuple(map(str, way.way)) if way else (),
             )
         )
     return hits
@@ -128,7 +138,9 @@ def arm_ranks(
     }
 
 
-def prior_of(each: Candidate, asked: Asked, *, settings: RetrievalSettings, helped: float) -> Prior:
+def prior_of(
+    each: Candidate, asked: Asked, *, settings: RetrievalSettings, lessons: Sequence[Lesson] = ()
+) -> Prior:
     touched = each.last_accessed or each.learned_at
     cue = asked.cue
     is_inside = cue.span is not None and cue.span.start <= each.happened < cue.span.end
@@ -140,7 +152,7 @@ def prior_of(each: Candidate, asked: Asked, *, settings: RetrievalSettings, help
         person=person_bonus(each.origin, each.trust, settings=settings, asks_model=cue.asks_model),
         speaker=SPEAKER_BONUS if each.type != MEMORY and each.speaker in cue.names else 0.0,
         time=TIME_BONUS * cue.span.certainty if cue.span is not None and is_inside else 0.0,
-        helped=helped,
+        helped=helped(lessons, most=settings.helped_max),
         confidence=each.confidence,
     )
 

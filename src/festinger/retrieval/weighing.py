@@ -6,6 +6,7 @@ of this only orders what matches about equally well.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from festinger.settings.tree import RetrievalSettings
@@ -20,6 +21,17 @@ SPEAKER_BONUS = 0.15
 the store, between 0.1 and 0.2; its part in the whole is not measured yet."""
 TRUSTED = 0.9
 """What derives from a person's word counts as one from this trust on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """What became of a memory for some question, and how like the present one that was."""
+
+    reward: float
+    weight: float
+    likeness: float
+    cue: str
+    """A mark of the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,3 +68,15 @@ def person_bonus(origin: str, trust: float, *, settings: RetrievalSettings, asks
         return 0.0
     is_persons = origin == "person" or (origin == "job" and trust >= TRUSTED)
     return settings.person_bonus if is_persons else 0.0
+
+
+def telling(lessons: Sequence[Lesson], *, bar: float | None) -> list[Lesson]:
+    """Those of questions that are the present one: in the same words or, from `bar` on, in the same sense."""
+    return [each for each in lessons if each.likeness >= (1.0 if bar is None else bar)]
+
+
+def helped(lessons: Sequence[Lesson], *, most: float) -> float:
+    """What is added for a memory that helped with such a question, or taken if it misled; never more than `most`."""
+    gained = sum(each.reward * each.weight * each.likeness for each in lessons)
+    known = sum(each.weight * each.likeness for each in lessons)
+    return max(-most, min(most, most * gained / (1.0 + known)))

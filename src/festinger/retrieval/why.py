@@ -4,16 +4,22 @@ Every hit can say it: its place in each arm, the words that matched, what spoke 
 it comes from, and one plain sentence. Nothing is decided here.
 """
 
+from datetime import datetime
 from typing import Any
 
 from festinger.clock import iso
+from festinger.retrieval.activation import activation, base_level, spreading
+from festinger.retrieval.candidate import Candidate
 from festinger.retrieval.gate import Bar
 from festinger.retrieval.hit import Hit
+from festinger.settings.tree import RetrievalSettings
 
 DIGITS = 6
 
 
-def why(hit: Hit, *, bar: Bar, places: dict[str, int]) -> dict[str, Any]:
+def why(
+    hit: Hit, *, bar: Bar, places: dict[str, int], now: datetime, settings: RetrievalSettings
+) -> dict[str, Any]:
     each, prior = hit.candidate, hit.prior
     terms = sorted(term for term, count in each.held.counts.items() if count)
     told: dict[str, Any] = {
@@ -34,6 +40,7 @@ def why(hit: Hit, *, bar: Bar, places: dict[str, int]) -> dict[str, Any]:
         "speaker": prior.speaker,
         "time": prior.time,
         "helped": _short(prior.helped),
+        "helped_by": sorted({lesson.cue for lesson in hit.lessons}),
         "confidence_factor": _short(prior.belief),
         "rerank": _short(hit.reranked),
         "blend": hit.blend,
@@ -41,6 +48,8 @@ def why(hit: Hit, *, bar: Bar, places: dict[str, int]) -> dict[str, Any]:
         "threshold": bar.threshold,
         "coverage": _short(hit.coverage),
         "hops": list(hit.hops),
+        "company": _short(hit.company),
+        "activation": activity(each, now=now, settings=settings),
         "newer_first": hit.moved,
         "origin": each.origin,
         "source": each.source,
@@ -49,6 +58,20 @@ def why(hit: Hit, *, bar: Bar, places: dict[str, int]) -> dict[str, Any]:
         "version": each.version,
     }
     return {**told, "sentence": sentence(hit, terms, bar=bar)}
+
+
+def activity(each: Candidate, *, now: datetime, settings: RetrievalSettings) -> dict[str, float | None]:
+    """How active it is at a moment, without chance. It is told, and orders nothing.
+
+    What it tells of is the first time that it was met; reads that were used are the others.
+    """
+    met = [(now - each.happened).total_seconds(), *(age for age in each.ages if age >= 0)]
+    base, near = base_level(met, decay=settings.actr_decay), spreading(each.cosine)
+    return {
+        "base": _short(base),
+        "spreading": _short(near),
+        "total": _short(activation(base, near, 0.0, 0.0)),
+    }
 
 
 def sentence(hit: Hit, terms: list[str], *, bar: Bar) -> str:

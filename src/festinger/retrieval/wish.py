@@ -20,6 +20,7 @@ from festinger.memory.kinds import Status, kind_of
 TURN = "turn"
 """The kind of what was said; it can be searched for and not learnt."""
 MOST_ITEMS = 100
+MOST_HOPS = 2
 LONGEST_CUE = 8_000
 CUE_CUT = "cue_cut"
 
@@ -34,9 +35,10 @@ class Include(StrEnum):
 
 
 class Blend(StrEnum):
-    """How scores are made. The blend of an agent's mind is refused until it is built."""
+    """How scores are made: always alike, or as the mind of an agent blends today."""
 
     STEADY = "steady"
+    MIND = "mind"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,12 @@ class Wish:
     explain: bool = False
     hurried: bool = False
     """Whether the caller has a deadline that leaves no time for a closer reader."""
-    seed: int = 0
+    seed: int | None = None
+    """What chance begins with in the blend of a mind; drawn where nobody says."""
+    active: tuple[UUID, ...] = ()
+    """Memories that are in mind already, from which others come to mind."""
+    hops: int = 1
+    """Steps beyond a partner that it leads on to."""
     degraded: tuple[str, ...] = field(default=())
 
     @property
@@ -120,6 +127,8 @@ class Wish:
             "exclude": [str(each) for each in self.exclude],
             "tokens": self.tokens,
             "strict": self.strict,
+            "active": [str(each) for each in self.active],
+            "hops": self.hops,
         }
         moments = {name: getattr(self, name) for name in ("as_of", "valid_at", "since", "until")}
         return shown | {name: iso(at) if at else None for name, at in moments.items()}
@@ -145,13 +154,17 @@ def wished(
     blend: str = Blend.STEADY,
     explain: bool = False,
     hurried: bool = False,
-    seed: int = 0,
+    seed: int | None = None,
+    active: Sequence[UUID] = (),
+    hops: int = 1,
 ) -> Wish:
     """The wish, or `BadInput` naming what is wrong with it."""
     if not cue.strip():
         raise BadInput("`cue` is blank.", hint="Say what should come to mind.")
     if not 1 <= limit <= MOST_ITEMS:
         raise BadInput(f"`limit` must be from 1 to {MOST_ITEMS}, not {limit}.")
+    if not 0 <= hops <= MOST_HOPS:
+        raise BadInput(f"`hops` must be from 0 to {MOST_HOPS}, not {hops}.")
     if tokens is not None and tokens < 0:
         raise BadInput(f"`tokens` must be 0 or more, not {tokens}.")
     moments = {
@@ -177,6 +190,8 @@ def wished(
         explain=explain,
         hurried=hurried,
         seed=seed,
+        active=tuple(active),
+        hops=hops,
         degraded=(CUE_CUT,) if len(cue) > LONGEST_CUE else (),
         **moments,
     )

@@ -15,7 +15,11 @@ from psycopg import errors as pg
 from festinger.errors import Refused, StoreDown
 from festinger.seeing.metrics import STORE_ERRORS
 
+TOO_SLOW = "too_slow"
+DAMAGED = "damaged"
+
 _TOO_SLOW = (pg.QueryCanceled, pg.LockNotAvailable, pg.IdleInTransactionSessionTimeout, pg.TransactionTimeout)
+_DAMAGED = (pg.IndexCorrupted, pg.DataCorrupted)
 _BUSY = (pg.DeadlockDetected, pg.SerializationFailure)
 _TAKEN = (pg.UniqueViolation, pg.ExclusionViolation)
 
@@ -34,7 +38,11 @@ def translated() -> Iterator[None]:
             "read_only", "The database takes no writes now.", "Point `database_url` at the primary server."
         ) from error
     except _TOO_SLOW as error:
-        raise down("too_slow", "The database took longer than its limit.") from error
+        raise down(TOO_SLOW, "The database took longer than its limit.") from error
+    except _DAMAGED as error:
+        raise down(
+            DAMAGED, "A table or an index is damaged.", "Rebuild it with `reindex`, or restore a backup."
+        ) from error
     except _BUSY as error:
         raise down("busy", "Other work changed the same rows at the same moment.", "Try again.") from error
     except psycopg_pool.PoolTimeout as error:
