@@ -9,14 +9,14 @@ from tests.bench.test_passthrough import block
 from tests.upstream import always, chunked, scripted
 
 from festinger.bench.contenders import DIRECT
-from festinger.bench.conversation import NEWEST_CHARS, Conversation
+from festinger.bench.conversation import NEWEST_CHARS, Conversations
 from festinger.bench.large_world import QUICK
 from festinger.bench.load import HOST, Block, request
 from festinger.bench.open_streams import Listener
 from festinger.bench.passing import PATH, Shape, samples
 from festinger.bench.prefix import Turn, by_turn, read_turn
 from festinger.bench.prefix import samples as prefix_samples
-from festinger.bench.proxy import METRICS, ROUTE, SHAPES, distribution, growth, sizes
+from festinger.bench.proxy import MET_FIRST, METRICS, ROUTE, SHAPES, distribution, growth, sizes
 from festinger.bench.stub import Stub
 from festinger.bench.suite import PRODUCT
 from festinger.clock import system_stopwatch
@@ -31,20 +31,34 @@ def times(*added_ms: float) -> dict[Shape, dict[str, Sequence[Block]]]:
     }
 
 
-@pytest.mark.parametrize("kib", [5, 100])
-def test_only_the_newest_turn_of_a_conversation_is_new(kib: int):
-    one, two = (json.loads(body)["messages"] for body in Conversation(QUICK, kib=kib, seed=0).bodies(2))
+def messages_of(bodies: Sequence[bytes]) -> list[list[dict[str, str]]]:
+    return [json.loads(body)["messages"] for body in bodies]
 
-    assert one[:-1] == two[:-1]
-    assert one[-1] != two[-1]
-    assert [message["role"] for message in one[:3]] == ["system", "user", "assistant"]
-    assert [one[-2]["role"], one[-1]["role"]] == ["assistant", "user"]
-    assert len(one[-1]["content"]) == NEWEST_CHARS
+
+@pytest.mark.parametrize("kib", [5, 100])
+def test_a_conversation_goes_on_with_an_answer_and_the_newest_words(kib: int):
+    sent = Conversations(QUICK, kib=kib, seed="0").going_on(2)
+
+    before, after = messages_of(sent.before), messages_of(sent.timed)
+    assert [messages[:-2] for messages in after] == before
+    assert [message["role"] for message in after[0][:2]] == ["system", "user"]
+    assert [message["role"] for message in after[0][-3:]] == ["user", "assistant", "user"]
+    assert len(after[0][-1]["content"]) == NEWEST_CHARS
+    assert before[0][0] != before[1][0]
+
+
+def test_a_conversation_that_nobody_has_met_has_nothing_before_it():
+    talks = Conversations(QUICK, kib=32, seed="0")
+
+    sent = talks.beginning(2)
+    assert (len(sent.timed), sent.before) == (2, ())
+    first, second = messages_of(talks.from_the_start(1).timed)
+    assert second[:-2] == first
 
 
 @pytest.mark.parametrize("kib", [5, 32, 100])
 def test_a_request_is_about_as_large_as_it_says(kib: int):
-    (body,) = Conversation(QUICK, kib=kib, seed=0).bodies(1)
+    (body,) = Conversations(QUICK, kib=kib, seed="0").going_on(1).timed
 
     assert kib * 1024 <= len(body) <= kib * 1024 + 512
 
@@ -69,7 +83,7 @@ def test_the_plots_show_what_is_added_and_how_long_it_takes():
 
 def test_every_number_of_the_requests_is_a_metric_of_the_suite():
     blocks = {name: [block(1.0)] for name in (DIRECT, PRODUCT, "litellm")}
-    given = {sample.metric for sample in samples(ROUTE, dict.fromkeys(SHAPES, blocks), blocks)}
+    given = {sample.metric for sample in samples(ROUTE, dict.fromkeys((*SHAPES, MET_FIRST), blocks), blocks)}
     names = {metric.name for metric in METRICS}
 
     assert given < names

@@ -1,44 +1,77 @@
 """What does a client send that is in the middle of a conversation?
 
 The whole history each time, and at its end a turn that nobody has seen: a system message, turns of a person and of a
-model about things of the large world, and the newest words of the person. Only those are new from request to request.
+model about things of the large world, the answer that the stub gave last, and the newest words of the person. Whoever
+remembers has met all but the last two in the request before.
 """
 
 import json
+from itertools import count
 from typing import Any
 
 from festinger.bench.large_world import Prose, Size
+from festinger.bench.passing import Requests
+from festinger.bench.stub import WORDS
 
 TURN_CHARS = 2_000
 NEWEST_CHARS = 1_024
 MODEL = "stub"
+ANSWER = "".join(WORDS)
 
 
-class Conversation:
-    """One conversation of about so many KiB, which goes on in many ways."""
+class Conversations:
+    """Any number of conversations of about so many KiB, told apart by their system messages."""
 
     def __init__(
-        self, size: Size, *, kib: int, seed: int, streamed: bool = False, model: str = MODEL
+        self, size: Size, *, kib: int, seed: str, streamed: bool = False, model: str = MODEL
     ) -> None:
         self._prose = Prose(size, seed=seed)
-        self._model, self._streamed = model, streamed
-        self._history = [_said("system", f"Answer briefly. This is conversation {seed}.")]
-        left = kib * 1024 - len(self.body("x" * NEWEST_CHARS))
-        while left > 0:
-            role = "user" if len(self._history) % 2 else "assistant"
-            self._history.append(_said(role, self._prose.text(min(left, TURN_CHARS))))
-            left = kib * 1024 - len(self.body("x" * NEWEST_CHARS))
-        if len(self._history) % 2 == 0:
-            self._history.append(_said("assistant", "Go on."))
+        self._model, self._streamed, self._seed = model, streamed, seed
+        self._numbers = count()
+        self._shared: list[dict[str, Any]] = []
+        while (left := kib * 1024 - self._length()) > 0:
+            role = "user" if len(self._shared) % 2 == 0 else "assistant"
+            self._shared.append(_said(role, self._prose.text(min(left, TURN_CHARS))))
+        if len(self._shared) % 2:
+            self._shared.append(_said("assistant", "Go on."))
 
-    def bodies(self, count: int) -> list[bytes]:
-        """So many requests, each with other newest words."""
-        return [self.body(self._prose.text(NEWEST_CHARS)) for _ in range(count)]
+    def going_on(self, count: int) -> Requests:
+        """So many conversations that have begun, each with its next turn."""
+        begun = [self._begun() for _ in range(count)]
+        return Requests(
+            before=[self._body(messages) for messages in begun],
+            timed=[self._body([*messages, _said("assistant", ANSWER), self._newest()]) for messages in begun],
+        )
 
-    def body(self, newest: str) -> bytes:
-        messages = [*self._history, _said("user", newest)]
-        asked = {"model": self._model, "messages": messages, "stream": self._streamed}
-        return json.dumps(asked).encode()
+    def beginning(self, count: int) -> Requests:
+        """So many conversations that nobody has met, with a long history all the same."""
+        return Requests(
+            timed=[
+                self._body([*self._begun(), _said("assistant", ANSWER), self._newest()]) for _ in range(count)
+            ]
+        )
+
+    def from_the_start(self, count: int) -> Requests:
+        """So many conversations, each from its first request to its second."""
+        told = self.going_on(count)
+        return Requests(timed=[body for pair in zip(told.before, told.timed, strict=True) for body in pair])
+
+    def _length(self) -> int:
+        """How long a request is with the turns that there are so far."""
+        newest = _said("user", "x" * NEWEST_CHARS)
+        return len(self._body([self._system(0), *self._shared, newest, _said("assistant", ANSWER), newest]))
+
+    def _begun(self) -> list[dict[str, Any]]:
+        return [self._system(next(self._numbers)), *self._shared, self._newest()]
+
+    def _system(self, number: int) -> dict[str, Any]:
+        return _said("system", f"Answer briefly. This is conversation {self._seed}.{number}.")
+
+    def _newest(self) -> dict[str, Any]:
+        return _said("user", self._prose.text(NEWEST_CHARS))
+
+    def _body(self, messages: list[dict[str, Any]]) -> bytes:
+        return json.dumps({"model": self._model, "messages": messages, "stream": self._streamed}).encode()
 
 
 def _said(role: str, text: str) -> dict[str, Any]:

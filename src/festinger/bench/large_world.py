@@ -68,7 +68,7 @@ def statements(size: Size, *, seed: int, cause: Cause) -> Iterator[Statement]:
 class Prose:
     """Sentences of common English with names of the world in them."""
 
-    def __init__(self, size: Size, *, seed: int) -> None:
+    def __init__(self, size: Size, *, seed: int | str) -> None:
         self._size = size
         self._chance = Random(seed)  # noqa: S311 - texts to read, not secrets
         self._words: Sequence[str] = wordfreq.top_n_list("en", 5000)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import cast
 
 from festinger.bench.contenders import DIRECT
-from festinger.bench.conversation import Conversation
+from festinger.bench.conversation import Conversations
 from festinger.bench.large_world import Size
 from festinger.bench.load import HOST, request
 from festinger.bench.passing import PATH
@@ -80,12 +80,9 @@ async def measure(servers: Mapping[str, Running], size: Size, bench: Bench) -> l
     count = FEW if bench.quick else STREAMS
     found: list[Sample] = []
     for name in (DIRECT, PRODUCT):
-        talks = [
-            Conversation(size, kib=2, seed=bench.seed + number, streamed=True, model="slow")
-            for number in range(count)
-        ]
-        bodies = [talk.bodies(1)[0] for talk in talks]
-        found += await _listen(name, servers[name], bodies, stopwatch=bench.stopwatch)
+        talks = Conversations(size, kib=2, seed=f"{bench.seed}.streams", streamed=True, model="slow")
+        sent = talks.beginning(count).timed
+        found += await _listen(name, servers[name], sent, stopwatch=bench.stopwatch)
     return found
 
 

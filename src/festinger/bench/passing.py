@@ -44,9 +44,9 @@ class Shape:
     name: str
     kib: int
     streamed: bool
-    added_p50: Goal = USUAL_P50
+    added_p50: Goal | None = USUAL_P50
     added_p99: Goal | None = USUAL_P99
-    """No goal for a body that is larger than most."""
+    """No goal for what is larger or rarer than most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +69,18 @@ class Amount:
 FULL = Amount(warm_up=50, turns=8, requests=100, throughput_turns=3, clients=32, seconds=3.0, most=2000)
 QUICK = Amount(warm_up=2, turns=2, requests=5, throughput_turns=1, clients=4, seconds=0.2, most=10)
 
-Bodies = Callable[[int], Sequence[bytes]]
-"""So many requests of one shape, to be sent one after the other."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requests:
+    """Bodies of one shape, to be sent one after the other."""
+
+    timed: Sequence[bytes]
+    before: Sequence[bytes] = ()
+    """Those that everybody has answered by then; their time does not count."""
+
+
+Bodies = Callable[[int], Requests]
+"""So many requests to be timed."""
 
 Blocks = Mapping[str, Sequence[Block]]
 """The blocks of each system, turn by turn."""
@@ -129,8 +139,12 @@ async def latencies(
     for turn in range(-1, amount.turns):
         sent = bodies(amount.warm_up if turn < 0 else amount.requests)
         for name, server in servers.items():
-            wires = [request(server.port, PATH, body, headers=route.headers) for body in sent]
-            block = await in_turn(server.port, wires, stopwatch=bench.stopwatch)
+            before, timed = (
+                [request(server.port, PATH, body, headers=route.headers) for body in some]
+                for some in (sent.before, sent.timed)
+            )
+            await in_turn(server.port, before, stopwatch=bench.stopwatch)
+            block = await in_turn(server.port, timed, stopwatch=bench.stopwatch)
             if turn >= 0:
                 found[name].append(block)
     return found
@@ -139,14 +153,17 @@ async def latencies(
 async def throughput(
     servers: Mapping[str, Running], route: Route, bodies: Bodies, *, amount: Amount, bench: Bench
 ) -> dict[str, list[Block]]:
-    """As many requests as go through, the systems in turn."""
+    """As many requests as go through, the systems in turn. What came before is left out: all time counts here."""
     found: dict[str, list[Block]] = {name: [] for name in servers}
     for turn in range(-1, amount.throughput_turns):
         sent = [bodies(amount.different) for _ in range(amount.clients)]
         for name, server in servers.items():
             block = await at_once(
                 server.port,
-                [[request(server.port, PATH, body, headers=route.headers) for body in own] for own in sent],
+                [
+                    [request(server.port, PATH, body, headers=route.headers) for body in own.timed]
+                    for own in sent
+                ],
                 count=amount.most,
                 seconds=amount.seconds,
                 stopwatch=bench.stopwatch,

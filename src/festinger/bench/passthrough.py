@@ -15,6 +15,7 @@ from festinger.bench.passing import (
     FULL,
     PATH,
     QUICK,
+    Requests,
     Route,
     Shape,
     judged,
@@ -57,8 +58,8 @@ def chat_body(shape: Shape, *, seed: int) -> bytes:
 async def measure(bench: Bench) -> Measured:
     amount = QUICK if bench.quick else FULL
 
-    def bodies(shape: Shape, count: int) -> list[bytes]:
-        return [chat_body(shape, seed=bench.seed)] * count
+    def bodies(shape: Shape, count: int) -> Requests:
+        return Requests(timed=[chat_body(shape, seed=bench.seed)] * count)
 
     async with contenders(bench) as there:
         with on_core(two_cores()[1]):

@@ -1,7 +1,8 @@
 """The suite `proxy`: what does a request cost that goes through our memory?
 
-Everything is on, with a world of a hundred thousand concepts and a million edges loaded, and every request ends with
-words that nobody has seen. Beside us stand the model itself, the plainest proxy and LiteLLM's, in turns. Further: many
+Everything is on, with a world of a hundred thousand concepts and a million edges loaded. Requests go on with
+conversations that have begun, and end with words that nobody has seen; how much more it costs to meet a long
+conversation for the first time is told apart. Beside us stand the model itself, the plainest proxy and LiteLLM's, in turns. Further: many
 streams at once, what an idle session holds, a database that hangs, and whether a real model finds its prompt again.
 """
 
@@ -16,7 +17,7 @@ import psutil
 
 from festinger.bench import open_streams, prefix
 from festinger.bench.contenders import DIRECT, Contenders, contenders
-from festinger.bench.conversation import Conversation
+from festinger.bench.conversation import Conversations
 from festinger.bench.curve import Curve
 from festinger.bench.large_world import FULL as LARGE
 from festinger.bench.large_world import QUICK as SMALL
@@ -56,6 +57,9 @@ SHAPES = (
     Shape(name="100k_streamed", kib=100, streamed=True),
 )
 
+MET_FIRST = Shape(name="32k_first", kib=32, streamed=False, added_p50=None, added_p99=None)
+"""A conversation with a long history that nobody here has met: after a restart, or from another machine."""
+
 LARGE_KIB, LARGE_FRACTION = 500, 5
 """Of a body above this size, so many times fewer are sent."""
 
@@ -64,7 +68,7 @@ WARM_S = 120.0
 """Longest that the large world may take to be in memory."""
 
 METRICS: Sequence[Metric] = (
-    *metrics(ROUTE, SHAPES),
+    *metrics(ROUTE, (*SHAPES, MET_FIRST)),
     Metric(name="proxy.growth", unit="slope", about="added time against size of the body", goal=at_most(1)),
     Metric(
         name="proxy.stalled.added_p99",
@@ -96,32 +100,40 @@ async def _pass(home: Path, size: Size, *, amount: Amount, bench: Bench) -> Meas
     async with contenders(bench, home=home) as there:
         with on_core(two_cores()[1]):
             await _warm(there, size, bench)
-            talks = {
-                shape: Conversation(size, kib=shape.kib, seed=bench.seed, streamed=shape.streamed)
-                for shape in SHAPES
-            }
             bench.say("Sending requests one by one, with memory.")
             times = {
                 shape: await latencies(
-                    there.servers, ROUTE, talks[shape].bodies, amount=_for(shape, amount), bench=bench
+                    there.servers,
+                    ROUTE,
+                    _talks(size, shape, bench).going_on,
+                    amount=_for(shape, amount),
+                    bench=bench,
                 )
                 for shape in SHAPES
             }
-            bench.say("Sending requests at once, with memory.")
-            rates = await throughput(
-                there.servers, ROUTE, talks[SHAPES[0]].bodies, amount=amount, bench=bench
+            first = await latencies(
+                there.servers, ROUTE, _talks(size, MET_FIRST, bench).beginning, amount=amount, bench=bench
             )
+            bench.say("Sending requests at once, with memory.")
+            small = _talks(size, SHAPES[0], bench)
+            rates = await throughput(there.servers, ROUTE, small.from_the_start, amount=amount, bench=bench)
             bench.say("Letting the database hang, opening sessions and streams.")
             more = [
-                await _stalled(there, home, talks[SHAPES[0]], amount=amount, bench=bench),
+                await _stalled(there, home, small, amount=amount, bench=bench),
                 await _session(there.servers[PRODUCT], size, bench),
                 *await open_streams.measure(there.servers, size, bench),
             ]
     return Measured(
-        samples=[*samples(ROUTE, times, rates), *growth(times), *more],
+        samples=[*samples(ROUTE, {**times, MET_FIRST: first}, rates), *growth(times), *more],
         systems=judged(there.systems, times, rates),
         curves=[distribution(times), sizes(times)],
     )
+
+
+def _talks(size: Size, shape: Shape, bench: Bench) -> Conversations:
+    # A seed for each shape, or the conversations of one would go on in the next.
+    seed = f"{bench.seed}.{shape.name}"
+    return Conversations(size, kib=shape.kib, seed=seed, streamed=shape.streamed)
 
 
 def _for(shape: Shape, amount: Amount) -> Amount:
@@ -132,10 +144,10 @@ def _for(shape: Shape, amount: Amount) -> Amount:
 
 async def _warm(there: Contenders, size: Size, bench: Bench) -> None:
     """Wait until notes go in: a fast proxy that brings nothing to mind has won nothing."""
-    talk = Conversation(size, kib=4, seed=bench.seed - 1)
+    talks = Conversations(size, kib=4, seed=f"{bench.seed}.warm")
     until = bench.stopwatch() + WARM_S
     while bench.stopwatch() < until:
-        (body,) = talk.bodies(1)
+        (body,) = talks.beginning(1).timed
         answer = await ask_once(there.servers[PRODUCT].port, PATH, body, stopwatch=bench.stopwatch)
         if answer is not None and b"x-festinger-memory: injected" in answer.head.lower():
             return
@@ -143,10 +155,10 @@ async def _warm(there: Contenders, size: Size, bench: Bench) -> None:
 
 
 async def _stalled(
-    there: Contenders, home: Path, talk: Conversation, *, amount: Amount, bench: Bench
+    there: Contenders, home: Path, talks: Conversations, *, amount: Amount, bench: Bench
 ) -> Sample:
     """What we add while every process of our database stands still."""
-    bodies = talk.bodies(amount.requests)
+    bodies = talks.from_the_start(amount.requests // 2).timed
     found: dict[str, Block] = {}
     with standing_still(home):
         for name in (DIRECT, PRODUCT):
@@ -177,8 +189,8 @@ def standing_still(home: Path) -> Iterator[None]:
 async def _session(server: Running, size: Size, bench: Bench) -> Sample:
     """How much more the server holds for each conversation that it has met once."""
     count = FEW_SESSIONS if bench.quick else SESSIONS
-    talks = [Conversation(size, kib=8, seed=bench.seed + 1_000 + number) for number in range(2 * count)]
-    wires = [request(server.port, PATH, talk.bodies(1)[0]) for talk in talks]
+    talks = Conversations(size, kib=8, seed=f"{bench.seed}.idle")
+    wires = [request(server.port, PATH, body) for body in talks.beginning(2 * count).timed]
     await in_turn(server.port, wires[:count], stopwatch=bench.stopwatch)
     before = held_by([server.pid]).rss
     await in_turn(server.port, wires[count:], stopwatch=bench.stopwatch)
