@@ -6,6 +6,7 @@ judges, who embeds, and work that is done later.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from festinger.clock import Clock
@@ -26,8 +27,8 @@ Key = tuple[str, str]
 Values = Callable[[Transaction, SpaceId], Awaitable[Mapping[Key, float]]]
 """What asking has paid for each producer and category of a space, from -1 to 1."""
 
-IsMuted = Callable[[Transaction, SpaceId, Key], Awaitable[bool]]
-"""Whether new proposals of a producer and category are kept back."""
+MutedUntil = Callable[[Transaction, SpaceId, Key], Awaitable[datetime | None]]
+"""Until when new proposals of a producer and category are kept back; none if they are not."""
 
 
 class Judges(Protocol):
@@ -54,8 +55,8 @@ async def no_values(_transaction: Transaction, _space: SpaceId) -> Mapping[Key, 
     return {}
 
 
-async def nobody_is_muted(_transaction: Transaction, _space: SpaceId, _key: Key) -> bool:
-    return False
+async def nobody_is_muted(_transaction: Transaction, _space: SpaceId, _key: Key) -> datetime | None:
+    return None
 
 
 def no_embedder() -> Embedder | None:
@@ -71,6 +72,6 @@ class Desk:
     terms: Callable[[SpaceId], ProposalsSettings]
     ask: Ask = ask_nobody
     values: Values = no_values
-    is_muted: IsMuted = nobody_is_muted
+    muted_until: MutedUntil = nobody_is_muted
     judges: Judges = NO_JUDGES
     embedder: Callable[[], Embedder | None] = no_embedder

@@ -128,7 +128,7 @@ def limits_for(settings: ProposalsSettings, scope: str) -> Limits:
 
 
 async def tell(
-    desk: Desk, transaction: Transaction, name: str, cause: Cause, proposal: Proposal, **payload: Any
+    desk: Desk, transaction: Transaction, name: str, by: Cause, proposal: Proposal, /, **payload: Any
 ) -> None:
     """Say what happened to a proposal because of a sighting."""
     await desk.outbox.emit(
@@ -136,8 +136,8 @@ async def tell(
         name,
         space=proposal.space_id,
         subject=subject_of(proposal.id),
-        agent=cause.agent,
-        session=cause.session or None,
+        agent=by.agent,
+        session=by.session or None,
         payload={"proposal": str(proposal.id), "fingerprint": proposal.fingerprint, **payload},
     )
 

@@ -100,6 +100,10 @@ class Proposal:
     created_at: datetime
     version: int
 
+    def held_now(self, now: datetime) -> Held | None:
+        """Why it is kept back at this moment; what keeps it back may have an end."""
+        return held_at(self.held, self.suppressed_until, now)
+
     def is_suppressed(self, now: datetime) -> bool:
         """Whether somebody said no, and that still holds."""
         is_silent = self.suppressed_until is not None and now <= self.suppressed_until
@@ -124,6 +128,11 @@ def proposal_of(row: Mapping[str, Any]) -> Proposal:
         "priority": Priority(row["priority"]),
     }
     return Proposal(**values)
+
+
+def held_at(held: Held | None, until: datetime | None, now: datetime) -> Held | None:
+    """The reason for which something is kept back, as long as that lasts."""
+    return None if until is not None and now > until else held
 
 
 def shown(value: Any) -> Any:

@@ -25,9 +25,9 @@ select p.id from proposal p where p.space_id = %(space)s and p.id::text like %(p
 -- name: add_proposal
 -- A new proposal; nothing if another worker was first.
 insert into proposal (space_id, id, fingerprint, profile, normalised, category, scope, type, what, why, how, payload,
-    target, held, producer, created_at)
+    target, held, suppressed_until, producer, created_at)
 values (%(space)s, %(id)s, %(fingerprint)s, %(profile)s, %(normalised)s, %(category)s, %(scope)s, %(type)s, %(what)s,
-    %(why)s, %(how)s, %(payload)s::jsonb, %(target)s::jsonb, %(held)s, %(producer)s, %(at)s)
+    %(why)s, %(how)s, %(payload)s::jsonb, %(target)s::jsonb, %(held)s, %(held_until)s, %(producer)s, %(at)s)
 on conflict (space_id, profile, fingerprint, normalised) where duplicate_of is null do nothing
 returning *;
 
@@ -116,7 +116,8 @@ select pg_advisory_xact_lock(hashtextextended('promotion ' || %(space)s::text, 0
 
 -- name: waiting_proposals
 -- What the gate looks at.
-select p.id, p.category, p.scope, p.producer, p.held, p.seen_count, p.days_seen, p.first_seen, p.evaluated_at
+select p.id, p.category, p.scope, p.producer, p.held, p.suppressed_until, p.seen_count, p.days_seen, p.first_seen,
+       p.evaluated_at
 from proposal p
 where p.space_id = %(space)s and p.state = 'waiting';
 

@@ -38,7 +38,7 @@ from festinger.seeing.metrics import (
 )
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.blocks import NO_MARK, blocks_in
+from festinger.text.blocks import OPEN
 from festinger.text.redaction import without_secrets
 
 Q = queries_of("festinger.proposals")
@@ -103,7 +103,7 @@ def plain(suggestion: Suggestion) -> Suggestion:
         why=storable(without_secrets(suggestion.why)),
         how=storable(without_secrets(suggestion.how)),
     )
-    quotes_us = suggestion.uncounted is None and blocks_in(suggestion.what, NO_MARK)
+    quotes_us = suggestion.uncounted is None and OPEN in suggestion.what
     return replace(kept, uncounted=Uncounted.OWN_WORDS) if quotes_us else kept
 
 
@@ -129,7 +129,7 @@ async def _refuse(
 async def _create(
     desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, **words: Any
 ) -> Sighted:
-    muted = await desk.is_muted(transaction, space, (said.producer, said.category))
+    muted_until = await desk.muted_until(transaction, space, (said.producer, said.category))
     row = await transaction.one(
         Q["add_proposal"],
         space=space,
@@ -142,7 +142,8 @@ async def _create(
         how=said.how,
         payload=json.dumps(dict(said.payload)),
         target=json.dumps(dict(said.target)),
-        held=Held.PRODUCER_MUTED if muted else None,
+        held=Held.PRODUCER_MUTED if muted_until else None,
+        held_until=muted_until,
         producer=said.producer,
         at=desk.clock(),
         **words,
@@ -153,7 +154,7 @@ async def _create(
     is_vote = said.uncounted is None
     about = {"category": made.category, "scope": made.scope, "type": made.type, "producer": made.producer}
     await tell(desk, transaction, "proposal_created", said.cause, made, **about)
-    if muted:
+    if muted_until:
         await tell_held(desk, transaction, made, Held.PRODUCER_MUTED)
     if desk.terms(space).suggest_merges:
         await desk.ask(transaction, COMPARE, space=space)

@@ -1247,9 +1247,11 @@ COMMENT ON COLUMN public.proposal.sightings IS 'times that it was said, whether 
 
 COMMENT ON COLUMN public.proposal.first_seen IS 'earliest sighting that counts';
 
-COMMENT ON COLUMN public.proposal.counted_since IS 'sightings from then on count; null: all of them';
+COMMENT ON COLUMN public.proposal.counted_since IS 'sightings from then on count, which may lie ahead; null: all of them';
 
 COMMENT ON COLUMN public.proposal.evaluated_at IS 'latest moment at which its age was read, so that a clock that goes back makes nothing younger';
+
+COMMENT ON COLUMN public.proposal.suppressed_until IS 'how long a rejection silences it, or how long it is held';
 
 COMMENT ON COLUMN public.proposal.seen_after IS 'distinct causes since it was decided in favour';
 

@@ -1,0 +1,149 @@
+"""A room of proposals with everything handed in: a clock that tests move, and producers of any agent and session."""
+
+import random
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from tests.events.wiring import Wired
+from tests.jobs.desk import Hands, rows
+
+from festinger.embedding.embedder import Embedder
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId, SpaceId, cause, id_maker
+from festinger.proposals.desk import NO_JUDGES, Desk, Judges, Key
+from festinger.proposals.promote import promote
+from festinger.proposals.proposal import Proposal, proposal_of
+from festinger.proposals.runs import Promoted
+from festinger.proposals.sight import sight
+from festinger.proposals.sighting import Sighted, Sighting, Suggestion, sighting_of
+from festinger.settings.tree import ProposalsSettings
+from festinger.store.pool import Store, Transaction
+
+DAY = timedelta(days=1)
+SEEDS = count(1)
+
+
+class Room:
+    """One process with its proposals."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        hands: Hands | None = None,
+        embedder: Embedder | None = None,
+        judges: Judges = NO_JUDGES,
+        **settings: Any,
+    ) -> None:
+        self.store = store
+        self.hands = hands or Hands()
+        self.wired = Wired(store, self.hands)
+        self.terms = ProposalsSettings(**settings)
+        self.embedder = embedder
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.values: Mapping[Key, float] = {}
+        self.muted: dict[Key, datetime] = {}
+        self._sources = count(1)
+        self.desk = Desk(
+            store=store,
+            outbox=self.wired.outbox,
+            clock=self.hands.clock,
+            new_id=id_maker(self.hands.clock, random.Random(next(SEEDS))),
+            terms=lambda _space: self.terms,
+            ask=self._ask,
+            values=self._values,
+            muted_until=self._muted_until,
+            judges=judges,
+            embedder=lambda: self.embedder,
+        )
+
+    async def _ask(self, _transaction: Transaction, job: str, **ids: Any) -> None:
+        self.asked.append((job, ids))
+
+    async def _values(self, _transaction: Transaction, _space: SpaceId) -> Mapping[Key, float]:
+        return self.values
+
+    async def _muted_until(self, _transaction: Transaction, _space: SpaceId, key: Key) -> datetime | None:
+        return self.muted.get(key)
+
+    def suggestion(
+        self,
+        what: str = "Retry the failed query",
+        *,
+        session: str = "s1",
+        agent: str = DEFAULT_AGENT,
+        origin: Origin = Origin.MODEL,
+        days_ago: float = 0,
+        at: datetime | None = None,
+        source: str = "",
+        **more: Any,
+    ) -> Suggestion:
+        """A suggestion that was made some days ago; of a source of its own unless one is named."""
+        when = at or self.hands.now - days_ago * DAY
+        values = {"category": "reliability", "scope": "tools", "producer": "reflection"} | more
+        return Suggestion(
+            what=what,
+            source=source or f"source-{next(self._sources)}",
+            cause=cause(agent=AgentId(agent), session=SessionId(session), origin=origin, at=when),
+            at=when,
+            **values,
+        )
+
+    async def sight(
+        self, what: str = "Retry the failed query", *, space: SpaceId = MAIN_SPACE, **more: Any
+    ) -> Sighted:
+        return await sight(self.desk, space, self.suggestion(what, **more))
+
+    async def ripen(self, what: str = "Retry the failed query", **more: Any) -> Sighted:
+        """Let something be seen by two causes, ten and eight days ago."""
+        await self.sight(what, session="r1", days_ago=10, **more)
+        return await self.sight(what, session="r2", days_ago=8, **more)
+
+    async def promote(self, *, space: SpaceId = MAIN_SPACE, dry_run: bool = False) -> Promoted:
+        return await promote(self.desk, space, dry_run=dry_run)
+
+    async def proposal(self, of: Sighted | UUID) -> Proposal:
+        id_ = of.proposal if isinstance(of, Sighted) else of
+        found = await rows(self.store, "select * from proposal where id = %(id)s", id=id_)
+        return proposal_of(found[0])
+
+    async def change(self, seen: Sighted, sets: str, **values: Any) -> None:
+        """Put a proposal into a state that other deeds bring about."""
+        await rows(
+            self.store,
+            f"update proposal set {sets} where id = %(id)s returning id",
+            id=seen.proposal,
+            **values,
+        )
+
+    async def reject(self, of: Sighted, *, days: int = 30) -> None:
+        await self.change(
+            of,
+            "state = 'rejected', rejections = rejections + 1, decided_at = %(at)s, suppressed_until = %(until)s",
+            at=self.hands.now,
+            until=self.hands.now + days * DAY,
+        )
+
+    async def proposals(self, space: SpaceId = MAIN_SPACE) -> list[Proposal]:
+        found = await rows(
+            self.store,
+            "select * from proposal where space_id = %(space)s order by created_at, id",
+            space=space,
+        )
+        return [proposal_of(row) for row in found]
+
+    async def sightings(self) -> list[Sighting]:
+        return [
+            sighting_of(row)
+            for row in await rows(self.store, "select * from proposal_sighting order by at, id")
+        ]
+
+    async def events(self, *names: str) -> list[dict[str, Any]]:
+        found = await rows(self.store, "select name, payload from event order by seq")
+        return [row["payload"] for row in found if not names or row["name"] in names]
+
+    def forward(self, by: timedelta = DAY) -> datetime:
+        self.hands.forward(by)
+        return self.hands.now
