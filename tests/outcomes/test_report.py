@@ -1,20 +1,23 @@
 """The third hook: one batch, all or nothing, once."""
 
 import asyncio
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from tests.jobs.desk import run_sql
-from tests.memory.remembering import DAY, events
+from tests.memory.remembering import DAY, events, known
+from tests.memory.test_conflicts import disputed, said
 from tests.outcomes.watching import Watched
 from tests.world.worldly import Bench, table
 
 from festinger.errors import BadInput, FestingerError, Replayed, UnknownOutcome
 from festinger.ids import MAIN_SPACE, Origin
+from festinger.memory.learned import Learned
 from festinger.memory.selector import Selector
 from festinger.outcomes.outcome import How, Outcome
 from festinger.outcomes.repairing import take_back, verify
 from festinger.store.pool import Store
+from festinger.world.decisions import Judge, Verdict, decide, undo
 from festinger.world.state import state
 
 
@@ -302,6 +305,7 @@ async def test_what_a_person_contradicted_stays_down_until_somebody_acts_on_it(s
     ]
 
 
+@pytest.mark.requirement("O-39")
 async def test_a_person_who_states_it_anew_takes_the_ceiling_away(store: Store) -> None:
     watched = Watched(store)
     one = await watched.memory()
@@ -314,6 +318,49 @@ async def test_a_person_who_states_it_anew_takes_the_ceiling_away(store: Store) 
     assert held["confidence"] > 0.3
 
 
+@pytest.mark.requirement("O-39")
+async def test_a_person_who_settles_a_conflict_takes_the_ceiling_from_what_stands_and_undoing_brings_it_back(
+    store: Store,
+) -> None:
+    mind, old, new = await disputed(store)
+    watched, one = Watched(store, mind=mind), known(old)
+    await watched.hooks().on_context_used([one], {str(one): "contradicted"})
+    pressed = await watched.held(one)
+    mind.forward()
+
+    await decide(mind.world, MAIN_SPACE, conflict_of(new), said("dismiss"))
+
+    settled = await watched.held(one)
+    assert (settled["confidence_ceiling"], settled["weight_ceiling"]) == (None, None)
+    assert settled["confidence"] == pressed["confidence"]
+    [cleared] = await events(store, "ceiling_cleared")
+    assert cleared["payload"] == {"memory": str(one), "by": "ada"}
+    assert await verify(watched.desk, MAIN_SPACE) == (1, [])
+    mind.forward()
+    await undo(mind.world, MAIN_SPACE, conflict_of(new), by="ada")
+    assert await watched.held(one) == pressed
+
+
+@pytest.mark.requirement("O-39")
+async def test_a_run_that_settles_a_conflict_leaves_the_ceiling(store: Store) -> None:
+    mind, old, new = await disputed(store)
+    watched, one = Watched(store, mind=mind), known(old)
+    await watched.hooks().on_context_used([one], {str(one): "contradicted"})
+    pressed = await watched.held(one)
+    mind.forward()
+
+    by_rules = Verdict(decision="dismiss", judge=Judge.RULE, by="resolution")
+    await decide(mind.world, MAIN_SPACE, conflict_of(new), by_rules)
+
+    assert await watched.held(one) == pressed
+
+
+def conflict_of(learned: Learned) -> UUID:
+    assert learned.conflict is not None
+    return learned.conflict
+
+
+@pytest.mark.requirement("O-39")
 async def test_an_explicit_report_replaces_what_was_inferred_of_the_same_turn(store: Store) -> None:
     watched, turn = Watched(store), uuid4()
     one, twin = await watched.memories(2)

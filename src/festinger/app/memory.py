@@ -122,6 +122,7 @@ class Memory(Conversations):
 
         Raises `UnknownOutcome`, `BadInput`, `Replayed`, `NotFound` for an unknown recall.
         """
+        await self._app.afterwards.written()
         return await observe_recall(
             self._app.outcomes.desk,
             self._reporter(),
@@ -148,6 +149,7 @@ class Memory(Conversations):
             text=reply, request=request, tool_calls=tool_calls, reasoning=reasoning, next_message=next_message
         )
         reporter = self._reporter(How.INFERRED, Origin.MODEL)
+        await self._app.afterwards.written()
         return await observe_reply(self._app.outcomes.desk, reporter, read_id(str(recall)), heard)
 
     async def learn(

@@ -14,11 +14,12 @@ import structlog
 
 from festinger.errors import FestingerError
 from festinger.events.event import Event
-from festinger.ids import MemoryId, Origin, SpaceId
+from festinger.ids import MemoryId, Origin, SessionId, SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.memory.memory import Place
 from festinger.memory.selector import Selector
+from festinger.outcomes.correcting import CORRECT, take_to_judges
 from festinger.outcomes.desk import Desk, Reporter
 from festinger.outcomes.forgetting import forget
 from festinger.outcomes.journal import outcomes_of
@@ -28,7 +29,7 @@ from festinger.outcomes.reads import prune_reads, stage
 from festinger.outcomes.repairing import take_back
 from festinger.outcomes.report import prune_batches
 from festinger.outcomes.surfacing import MOST_EXPIRED, expire, surface, surfaced_lately
-from festinger.seeing.metrics import OUTCOMES_FAULTS
+from festinger.seeing.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
 from festinger.settings.tree import OutcomesSettings
 from festinger.store.pool import Transaction
 
@@ -62,6 +63,15 @@ class OutcomesRoom:
     async def on_read(self, transaction: Transaction, place: Place, memories: Sequence[UUID]) -> int:
         """Note that memories were read, within the transaction of whoever brought them."""
         return await stage(self.desk, transaction, self._reporter(place), memories)
+
+    async def note_reads(self, place: Place, memories: Sequence[UUID]) -> None:
+        """Note in a transaction of its own that memories were read. What fails here fails nobody's reading."""
+        try:
+            async with self.desk.store.transaction() as transaction:
+                await self.on_read(transaction, place, memories)
+        except FestingerError as error:
+            OUTCOMES_SKIPPED.labels("unwritten").inc(len(memories))
+            log.warning("reads not noted", memories=len(memories), why=error.message)
 
     async def on_surfaced(
         self, transaction: Transaction, place: Place, memories: Sequence[UUID], *, recall: UUID, reason: str
@@ -130,6 +140,10 @@ def register_outcomes(app: "App", room: OutcomesRoom) -> None:
     async def let_go(transaction: Transaction, event: Event) -> None:
         await forget(transaction, event.space, [UUID(each) for each in event.payload["ids"]])
 
+    async def correct(_run: Run, *, space: str, memory: str, session: str) -> None:
+        await take_to_judges(desk, SpaceId(space), UUID(memory), session=SessionId(session))
+
+    app.jobs.register(CORRECT, correct, queue=Queue.JUDGE)
     app.jobs.register(EXPIRE, expire_everywhere, queue=Queue.SLEEP, schedule=EACH_MINUTE)
     app.jobs.register(TEND, tend, queue=Queue.SLEEP, schedule=NIGHTLY)
     app.outbox.subscribe(CAPTURED, OVERHEAR, infer)

@@ -5,7 +5,7 @@ queue. Pairs that wait for a model are judged by a job, tried again as their tim
 the doors; vectors that were missing come by themselves.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -138,6 +138,9 @@ def build_memory(app: "App") -> MemoryRoom:
     async def outcomes_of(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
         return await app.outcomes.outcomes_of(space, memory)
 
+    def on_read(place: Place, memories: Sequence[UUID]) -> None:
+        app.afterwards.write(app.outcomes.note_reads(place, memories))
+
     def stored(space: SpaceId) -> None:
         app.recall.holdings.stored(space)
 
@@ -154,6 +157,7 @@ def build_memory(app: "App") -> MemoryRoom:
         world=app.world.desk,
         surfaced=surfaced,
         outcomes_of=outcomes_of,
+        on_read=on_read,
         ask=ask,
         without_blocks=without_ours,
         stored=stored,

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
+from festinger.app.afterwards import Afterwards
 from festinger.app.background import Background
 from festinger.app.conversing import keep_conversing
 from festinger.app.deliveries import Deliveries
 from festinger.app.directory import ROOM as SPACES_ROOM
 from festinger.app.directory import Directory
+from festinger.app.embedding_anew import notice_other_model
 from festinger.app.forgetting import register_forgetting
 from festinger.app.home import home_of, master_key_of
 from festinger.app.housekeeping import register_housekeeping
@@ -102,6 +104,7 @@ class App:
     applied: tuple[str, ...] = ()
     """Migrations that this start brought."""
     background: Background = field(default_factory=Background)
+    afterwards: Afterwards = field(default_factory=Afterwards)
     embedder: Embedder | None = None
     reranker: Reranker | None = None
     degraded: tuple[str, ...] = ()
@@ -176,7 +179,7 @@ async def open_app(
         app.memory = build_memory(app)
         app.outcomes = build_outcomes(app)
         app.recall = build_recall(app)
-        stack.push_async_callback(app.recall.finish)
+        stack.push_async_callback(app.afterwards.finish)
         register_housekeeping(app)
         register_world(app, app.world)
         register_memory(app, app.memory)
@@ -191,6 +194,7 @@ async def open_app(
         if start.providers:
             await open_providers(stack, app)
         if start.workers:
+            await notice_other_model(app)
             crew = working(
                 app.jobs,
                 roaming=settings.now.jobs.workers,

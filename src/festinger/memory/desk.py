@@ -27,9 +27,9 @@ from festinger.world.desk import Desk as WorldDesk
 Surfaced = Callable[[Place, int], Awaitable[Collection[MemoryId]]]
 """What was brought to mind in a session in its last so many turns."""
 
-IsForgotten = Callable[[Transaction, SpaceId, Said], Awaitable[bool]]
-"""Whether somebody asked to forget these words, so that they must not come back by themselves. A person who says
-them anew may: that lifts the ban."""
+IsForgotten = Callable[[Transaction, SpaceId, Sequence[Said]], Awaitable[Sequence[bool]]]
+"""Of which of these somebody asked to forget the words, so that they must not come back by themselves. A person who
+says them anew may: that lifts the ban."""
 
 Ask = Callable[..., Awaitable[object]]
 """`ask(transaction, job, space=…, **ids)`: durable work, asked for within the transaction."""
@@ -52,8 +52,8 @@ async def nothing_surfaced(_place: Place, _turns: int) -> Collection[MemoryId]:
     return ()
 
 
-async def nothing_forgotten(_transaction: Transaction, _space: SpaceId, _said: Said) -> bool:
-    return False
+async def nothing_forgotten(_transaction: Transaction, _space: SpaceId, said: Sequence[Said]) -> list[bool]:
+    return [False] * len(said)
 
 
 async def ask_nobody(_transaction: Transaction, _job: str, **_ids: Any) -> None:

@@ -53,10 +53,12 @@ async def get(
     """One memory, if this agent may see it, and if it was believed and held at the moments that are asked for."""
     async with desk.store.transaction() as transaction:
         found = seen_by(place, await find(transaction, place.space, memory))
-        if as_of is None and valid_at is None:
-            return found
-        if not await believed(desk, transaction, place.space, [memory], as_of=as_of, valid_at=valid_at):
+        is_asked_of_now = as_of is None and valid_at is None
+        if not is_asked_of_now and not await believed(
+            desk, transaction, place.space, [memory], as_of=as_of, valid_at=valid_at
+        ):
             raise NotFound("This was not believed, or did not hold, at that moment.")
+    desk.on_read(place, [found.id])
     return found
 
 

@@ -5,7 +5,7 @@ one, both stand, neither does, or both are said anew more clearly. The changes a
 decision, so that undoing it undoes them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -13,6 +13,7 @@ from uuid import UUID
 from festinger.errors import BadDecision, Stale
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.judgement import Current, Judgement, Relation, by_person
+from festinger.memory.belief import Effect, weigh
 from festinger.memory.changes import Note, Op, write_change
 from festinger.memory.desk import Desk
 from festinger.memory.kinds import Status
@@ -60,11 +61,12 @@ async def settle(
     await _keep_word(desk, transaction, space, old=old, new=new, verdict=verdict)
     done = await _DEEDS[verdict.decision](desk, transaction, old, new, verdict)
     await part(transaction, space, new.id, Link.CONTRADICTS, to=[old.id], at=desk.clock())
+    lifted = await _lift(desk, transaction, space, [old.id, new.id], verdict)
     after = list((await lock(transaction, space, [old.id, new.id])).values())
     return {
         "before": before,
         "after": [_shown(memory) for memory in after],
-        "changes": [str(change) for change in done.changes],
+        "changes": [str(change) for change in (*done.changes, *lifted)],
         "parts": [str(each) for each in done.parts],
     }
 
@@ -115,6 +117,40 @@ async def _keep_word(
         reasoning = verdict.reasoning or f"Decided: {verdict.decision}."
         said: Judgement = by_person(verdict.by, relation, current=current, reasoning=reasoning)
         await desk.panel.overrule(transaction, space, pair_between(old, new), said)
+
+
+async def _lift(
+    desk: Desk, transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], verdict: Verdict
+) -> list[UUID]:
+    """Take the ceilings from what stands by a person's decision: they said that it holds, so it may be held again."""
+    if verdict.judge is not Judge.PERSON:
+        return []
+    found = await lock(transaction, space, memories)
+    pressed = [
+        each
+        for each in found.values()
+        if each.status is Status.ACTIVE
+        and (each.belief.confidence_ceiling is not None or each.belief.weight_ceiling is not None)
+    ]
+    for each in pressed:
+        await desk.outbox.emit(
+            transaction,
+            "ceiling_cleared",
+            space=space,
+            subject=f"memory:{each.id}",
+            payload={"memory": str(each.id), "by": verdict.by[:120]},
+        )
+    return [
+        await weigh(
+            desk,
+            transaction,
+            space,
+            Effect(memory=each.id, belief=replace(each.belief, confidence_ceiling=None, weight_ceiling=None)),
+            by=verdict.by,
+            reason="settled by a person",
+        )
+        for each in pressed
+    ]
 
 
 async def _stand(

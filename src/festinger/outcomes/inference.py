@@ -14,10 +14,12 @@ from festinger.judge import rules
 from festinger.judge.judgement import Judgement, Relation
 from festinger.judge.reading import read
 from festinger.judge.statement import Statement
+from festinger.outcomes.correcting import restated, without_cue
 from festinger.outcomes.credit import shares_by_words
 from festinger.outcomes.cues import begins_correcting, corrects, sets_aside
 from festinger.outcomes.outcome import Outcome
 from festinger.outcomes.own_words import Listed, Spoken, Word, coverage, listed, own_words, spoken, words_of
+from festinger.text.redaction import without_secrets
 from festinger.text.sentences import sentences_in
 
 AGAINST = (Relation.CONTRADICTS, Relation.UPDATE)
@@ -173,22 +175,31 @@ def _corrected(reading: _Reading, heard: _Heard, is_best: bool) -> Inferred | No
     """A person says next that it is wrong."""
     if not corrects(heard.turn.next_message):
         return None
-    judged = _against(reading, heard.next_sentences)
-    if (
-        judged is None
-        and not _is_beside(reading, heard)
-        and not (is_best and _says_otherwise(reading, heard.turn.next_message))
-    ):
-        return None
-    return _inferred(reading, Outcome.CONTRADICTED, BY_PERSON, rule="corrected by a person")
+    against = _against(reading, heard.next_sentences)
+    said = against[0] if against else _beside(reading, heard)
+    if said is not None:
+        return _by_person(reading, without_cue(said))
+    if is_best and _says_otherwise(reading, heard.turn.next_message):
+        return _by_person(reading, restated(reading.note.text, heard.turn.next_message))
+    return None
 
 
-def _is_beside(reading: _Reading, heard: _Heard) -> bool:
-    """Whether a correction stands in, or next to, a sentence with half of the note's words."""
+def _by_person(reading: _Reading, said: str | None) -> Inferred:
+    """A correction, with what was said in the place of the note if that can be told."""
+    told = {"said": without_secrets(said)} if said and not said.endswith("?") else {}
+    return _inferred(reading, Outcome.CONTRADICTED, BY_PERSON, rule="corrected by a person", **told)
+
+
+def _beside(reading: _Reading, heard: _Heard) -> str | None:
+    """The sentence with half of the note's words in which, or next to which, a correction stands."""
     cues = [corrects(text) for text, _ in heard.next_sentences]
-    return any(
-        any(cues[max(0, at - 1) : at + 2]) and _share(reading.words, sentence) >= HALF
-        for at, (_, sentence) in enumerate(heard.next_sentences)
+    return next(
+        (
+            text
+            for at, (text, sentence) in enumerate(heard.next_sentences)
+            if any(cues[max(0, at - 1) : at + 2]) and _share(reading.words, sentence) >= HALF
+        ),
+        None,
     )
 
 
@@ -204,12 +215,11 @@ def _says_otherwise(reading: _Reading, message: str) -> bool:
 
 def _denied(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
     """The reply itself says otherwise."""
-    judged = _against(reading, heard.sentences)
-    if judged is None:
+    against = _against(reading, heard.sentences)
+    if against is None:
         return None
-    return _inferred(
-        reading, Outcome.CONTRADICTED, BY_REPLY * judged.confidence, rule="the reply says otherwise"
-    )
+    q = BY_REPLY * against[1].confidence
+    return _inferred(reading, Outcome.CONTRADICTED, q, rule="the reply says otherwise")
 
 
 def _cited(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
@@ -249,15 +259,15 @@ def _mentioned(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | N
 _RULES: tuple[Rule, ...] = (_corrected, _denied, _cited, _called, _followed, _set_aside, _mentioned)
 
 
-def _against(reading: _Reading, where: Sequence[tuple[str, Spoken]]) -> Judgement | None:
-    """What the judge's rules say against the note, if they are sure of any sentence."""
+def _against(reading: _Reading, where: Sequence[tuple[str, Spoken]]) -> tuple[str, Judgement] | None:
+    """The first sentence that goes against the note, if the judge's rules are sure of any, and what they say."""
     note = Statement(text=reading.note.text, subject=reading.note.subject or None, order=1)
     for text, sentence in where:
         if text.endswith("?") or not _is_about(reading, sentence):
             continue
         said = rules.judge(note, Statement(text=text, order=2))
         if said.relation in AGAINST and said.confidence >= SURE:
-            return said
+            return text, said
     return None
 
 

@@ -17,6 +17,7 @@ from festinger.events.feed import history
 from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
 from festinger.memory.memory import Memory, Place
 from festinger.memory.states import find_all
+from festinger.outcomes.correcting import CORRECT
 from festinger.outcomes.desk import Desk, Reporter
 from festinger.outcomes.edges import edge_of
 from festinger.outcomes.effects import weight_of
@@ -209,6 +210,7 @@ async def _tell(
         evidence={each.note: each.evidence for each in fresh},
     )
     await observe_in(desk, transaction, reporter, report)
+    await _give_to_judges(desk, transaction, reporter.place, read)
     terms, by_note = desk.terms(reporter.place.space), _recollections(shown)
     told = [
         Happening(
@@ -227,6 +229,15 @@ async def _tell(
         for each in fresh
     ]
     await desk.outbox.emit_all(transaction, told, space=reporter.place.space)
+
+
+async def _give_to_judges(desk: Desk, transaction: Transaction, place: Place, read: Inference) -> None:
+    """Have what a person said in the place of a memory learnt, and so judged beside it."""
+    for each in read.outcomes:
+        if "said" in each.evidence and (memory := memory_id(each.note)) is not None:
+            await desk.memory.ask(
+                transaction, CORRECT, space=place.space, memory=str(memory), session=place.session
+            )
 
 
 def _recollections(shown: Mapping[UUID, Sequence[str]]) -> dict[str, UUID]:
@@ -274,4 +285,7 @@ async def observe_reply(desk: Desk, reporter: Reporter, recall: UUID, reply: Rep
         q={each.note: each.q for each in read.outcomes},
         evidence={each.note: each.evidence for each in read.outcomes},
     )
-    return await observe(desk, reporter, report)
+    observed = await observe(desk, reporter, report)
+    async with desk.store.transaction() as transaction:
+        await _give_to_judges(desk, transaction, reporter.place, read)
+    return observed

@@ -279,6 +279,18 @@ limit %(limit)s;
 -- One of them.
 select o.* from outcome o where o.space_id = %(space)s and o.id = %(id)s;
 
+-- name: last_correction
+-- What a person said last in a session in the place of a memory, as far as it stands.
+select o.id, o.memory_id, o.agent_id, o.evidence ->> 'said' as said from outcome o
+where o.space_id = %(space)s and o.memory_id = %(memory)s and o.session_id = %(session)s
+  and o.outcome = 'contradicted' and o.replaced_by is null and o.evidence ? 'said'
+order by o.at desc, o.id desc
+limit 1;
+
+-- name: drop_correction
+-- Lets go of the words of a correction that has been learnt.
+update outcome o set evidence = o.evidence - 'said' where o.space_id = %(space)s and o.id = %(id)s;
+
 -- name: memories_with_outcomes
 -- Memories that have outcomes, in pages.
 select distinct o.memory_id from outcome o

@@ -94,13 +94,17 @@ async def _words(
     return {str(row["id"]): (rounded(row["trust"]), Origin(row["origin"])) for row in rows}
 
 
+MOVED = frozenset({"weight_alpha", "confidence", "confidence_ceiling", "weight_ceiling"})
+"""Columns by which a change shows that it moved what is held."""
+
+
 def _entries(change: Change, memory: MemoryId, words: Mapping[str, tuple[float, Origin]]) -> list[Entry]:
     """What a change did to what is held of a memory; nothing if it was only about its state."""
     if change.op is Op.MERGE:
         return _merged(change, memory)
     before = dict(change.before.get("memories", {}).get(str(memory), {}))
     after = dict(change.touched(memory))
-    if "weight_alpha" not in after and "confidence" not in after:
+    if MOVED.isdisjoint(after):
         return []
     trust, origin = words.get(str(change.after.get("sighting")), (None, None))
     stands = change.undone_at is None

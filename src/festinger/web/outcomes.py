@@ -86,6 +86,7 @@ async def report_outcomes(call: Call) -> Response:
     key = call.request.headers.get("idempotency-key")
     if key is not None and not 0 < len(key) <= LONGEST_KEY:
         raise BadInput(f"`Idempotency-Key` has 1 to {LONGEST_KEY} characters.")
+    await call.app.afterwards.written()
     observed = await observe_recall(
         call.app.outcomes.desk,
         reporter_of(call, session=body.session),
