@@ -1,4 +1,4 @@
-"""Which embedder and which reranker does this process think with?
+"""Which embedder, which reranker and which small judge does this process think with?
 
 Opens what the settings choose. One that was chosen and cannot be had is gone without: that is kept as a value,
 logged and counted, and everything that does not need it works on. A wrong choice is refused.
@@ -16,16 +16,18 @@ from festinger.embedding.profiles import installed_profiles
 from festinger.embedding.registry import open_or_go_without
 from festinger.embedding.reranker import Reranker, open_reranker
 from festinger.errors import CannotStart, Unavailable
+from festinger.judge.small import OnnxPairs
 from festinger.seeing.metrics import DEGRADED
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App
+    from festinger.embedding.pair_classifier import PairClassifier
 
 log = structlog.get_logger(room="app")
 
 
 async def open_providers(stack: AsyncExitStack, app: "App") -> None:
-    """Open both, to be closed with `stack`."""
+    """Open all that is chosen, to be closed with `stack`."""
     supplies = supplies_of(app)
     chosen = app.settings.now.embedding.model
     app.embedder = await open_or_go_without(chosen, supplies)
@@ -35,6 +37,9 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     app.reranker = await _reranker_or_none(app, supplies)
     if app.reranker is not None:
         stack.push_async_callback(app.reranker.close)
+    if (classifier := await _judge_or_none(app, supplies)) is not None:
+        stack.push_async_callback(classifier.close)
+        app.memory.judges.seat(OnnxPairs(classifier))
 
 
 async def _reranker_or_none(app: "App", supplies: Supplies) -> Reranker | None:
@@ -45,6 +50,22 @@ async def _reranker_or_none(app: "App", supplies: Supplies) -> Reranker | None:
         DEGRADED.labels("reranker").inc()
         log.warning("goes on without reranker", reranker=chosen, why=error.message, hint=error.hint)
         app.degraded += ("reranker",)
+        return None
+
+
+async def _judge_or_none(app: "App", supplies: Supplies) -> "PairClassifier | None":
+    chosen = app.settings.now.judge.model
+    if not chosen:
+        return None
+    # The runtime behind it is large, and loaded only by those who chose it.
+    from festinger.embedding.pair_classifier import open_pair_classifier
+
+    try:
+        return await open_pair_classifier(chosen, supplies)
+    except (CannotStart, Unavailable) as error:
+        DEGRADED.labels("judge").inc()
+        log.warning("goes on without small judge", judge=chosen, why=error.message, hint=error.hint)
+        app.degraded += ("judge",)
         return None
 
 

@@ -67,6 +67,10 @@ class Cascade:
         self._small = small
         self._model_for = model_for
 
+    def seat(self, small: PairModel) -> None:
+        """Let a small model judge from now on, after the rules."""
+        self._small = small
+
     def by_rules(self, pair: Pair) -> Judgement:
         """What rules say where they are sure, else `unsure`: at once, and nothing is kept."""
         return sure_by_rules(pair)

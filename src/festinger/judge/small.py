@@ -1,17 +1,20 @@
 """What does a small local pair model say of two statements?
 
 `PairModel` is the port: how likely one text follows from another, says nothing about it, or goes against it. A
-model answers both ways round, and this module reads a relation from the two answers. None ships; what the model
-behind the port is, and how it runs, is its own matter. A guard is never overruled into `same`.
+model answers both ways round, and this module reads a relation from the two answers. None ships; `OnnxPairs` takes one
+from a folder, which runs in `embedding`. A guard is never overruled into `same`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from festinger.judge.guards import Compared
 from festinger.judge.judgement import Current, Guard, Judgement, Relation, unsure
 from festinger.judge.statement import Statement, later
+
+if TYPE_CHECKING:
+    from festinger.embedding.pair_classifier import PairClassifier
 
 CLEAR = 0.8
 """From this share on the model means it."""
@@ -53,6 +56,18 @@ class ScriptedPairs:
         return [
             self.answers.get(pair, Inference(entails=0.0, neutral=1.0, contradicts=0.0)) for pair in pairs
         ]
+
+
+class OnnxPairs:
+    """A pair model of a folder, named by `judge.model`."""
+
+    def __init__(self, classifier: "PairClassifier") -> None:
+        self.name = classifier.name
+        self._classifier = classifier
+
+    async def infer(self, pairs: Sequence[tuple[str, str]]) -> list[Inference]:
+        rows = await self._classifier.shares(pairs)
+        return [Inference(entails=float(e), neutral=float(n), contradicts=float(c)) for e, n, c in rows]
 
 
 async def judge_by_model(
