@@ -15,6 +15,12 @@ from festinger.cli.progress import progress
 from festinger.embedding.calibrate import Bars, Measured, Pair, Proposal, measure, profile_with, propose
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.measured import FILE, keep_profile, measured_profiles
+from festinger.embedding.opposition import (
+    Direction,
+    learn_direction,
+    measure_opposition,
+    profile_with_direction,
+)
 from festinger.embedding.profiles import CurvePoint, Profile, Threshold
 from festinger.embedding.registry import open_embedder
 from festinger.errors import BadInput
@@ -24,7 +30,7 @@ AT_ONCE = 200
 
 PROPOSED = (Threshold.SAME, Threshold.CHECK)
 
-SHAPE = '{"a": "…", "b": "…", "label": "same"} or "different"'
+SHAPE = '{"a": "…", "b": "…", "label": "same"}, "different" or "negation"'
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +49,8 @@ async def calibrate(
 ) -> None:
     """Propose thresholds from pairs of texts. Without `--save` nothing changes.
 
-    Each line of the file is {"a": "…", "b": "…", "label": "same"}, or "different".
+    Each line of the file is {"a": "…", "b": "…", "label": "same"}, or "different". With lines whose label is
+    "negation", because the second text denies the first, the direction of negation is learnt too.
 
     Example: festinger calibrate --data pairs.jsonl
     """
@@ -57,10 +64,11 @@ async def calibrate(
         opened = await open_embedder(chosen, supplies_of(app))
         try:
             proposal = propose(await _measured(desk, opened, pairs), Bars())
+            direction = await _direction(opened, pairs)
         finally:
             await opened.close()
         file = app.home / FILE
-        new = _profile(app, opened, proposal, data=data.name)
+        new = _profile(app, opened, proposal, direction, data=data.name)
         if save:
             keep_profile(file, new)
     desk.show(_record(opened.profile, new, proposal, saved=save), text=_text(opened.profile, new, proposal))
@@ -77,7 +85,7 @@ class _Line(BaseModel):
 
     a: str
     b: str
-    label: Literal["same", "different"]
+    label: Literal["same", "different", "negation"]
 
 
 def read_pairs(file: Path) -> list[Pair]:
@@ -95,7 +103,9 @@ def _pair(line: str, *, at: str) -> Pair:
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         raise BadInput(f"{at} is no pair: {fault['msg']}.", hint=f"Each line is {SHAPE}.") from error
-    return Pair(a=read.a, b=read.b, same=read.label == "same")
+    # A negation is told by the guards before any vector is asked, so it says nothing about the thresholds.
+    denies = read.label == "negation"
+    return Pair(a=read.a, b=read.b, same=read.label == "same", guarded=denies, negation=denies)
 
 
 async def _measured(desk: Desk, embedder: Embedder, pairs: Sequence[Pair]) -> list[Measured]:
@@ -107,11 +117,23 @@ async def _measured(desk: Desk, embedder: Embedder, pairs: Sequence[Pair]) -> li
     return found
 
 
-def _profile(app: App, embedder: Embedder, proposal: Proposal, *, data: str) -> Profile:
-    """What is kept: the two thresholds over whatever was measured here before, and nothing that came bundled."""
+async def _direction(embedder: Embedder, pairs: Sequence[Pair]) -> Direction | None:
+    """The direction of negation, where there are negations to learn it from."""
+    if not any(pair.negation for pair in pairs):
+        return None
+    return learn_direction(await measure_opposition(embedder, pairs))
+
+
+def _profile(
+    app: App, embedder: Embedder, proposal: Proposal, direction: Direction | None, *, data: str
+) -> Profile:
+    """What is kept: what was measured now over whatever was measured here before, and nothing that came bundled."""
     before = measured_profiles(app.home / FILE).get(embedder.name, Profile(name=embedder.name))
     today = app.tools.clock().date()
-    return profile_with(before, proposal, data=f"{data}, {proposal.pairs} pairs", at=today, bars=Bars())
+    new = profile_with(before, proposal, data=f"{data}, {proposal.pairs} pairs", at=today, bars=Bars())
+    if direction is None:
+        return new
+    return profile_with_direction(new, direction, data=f"{data}, {direction.pairs} near pairs", at=today)
 
 
 def _record(old: Profile, new: Profile, proposal: Proposal, *, saved: bool) -> dict[str, Any]:
@@ -119,7 +141,9 @@ def _record(old: Profile, new: Profile, proposal: Proposal, *, saved: bool) -> d
         "embedder": new.name,
         "pairs": proposal.pairs,
         "auc": round(proposal.auc, 4),
-        "thresholds": {name: {"old": old.threshold(name), "new": new.threshold(name)} for name in PROPOSED},
+        "thresholds": {
+            name: {"old": old.threshold(name), "new": new.threshold(name)} for name in _proposed(new)
+        },
         "curve": [
             dict(zip(("cosine", "precision", "recall", "false_merges"), point, strict=True))
             for point in new.curve
@@ -132,12 +156,24 @@ def _text(old: Profile, new: Profile, proposal: Proposal) -> str:
     return "\n".join(
         [
             f"{new.name}: {proposal.pairs} pairs, AUC {proposal.auc:.4f}",
-            *(f"{name}: {_number(old, name)} -> {_number(new, name)}" for name in PROPOSED),
+            *(f"{name}: {_number(old, name)} -> {_number(new, name)}" for name in _proposed(new)),
+            *_opposition(new),
             "",
             "cosine  precision  recall  false merges",
             *_drawn(new.curve),
         ]
     )
+
+
+def _proposed(new: Profile) -> tuple[Threshold, ...]:
+    """The thresholds that were measured."""
+    return (*PROPOSED, *((Threshold.OPPOSITION,) if Threshold.OPPOSITION in new.readings else ()))
+
+
+def _opposition(new: Profile) -> Iterator[str]:
+    """How well the direction of negation did on pairs that it had not seen."""
+    if (reading := new.readings.get(Threshold.OPPOSITION)) is not None:
+        yield f"direction of negation: {reading.how}"
 
 
 def _number(profile: Profile, name: Threshold) -> str:

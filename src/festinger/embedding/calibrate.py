@@ -36,12 +36,14 @@ GRAIN = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two texts, and whether they say the same. `guarded`: something other than vectors keeps them apart."""
+    """Two texts, and whether they say the same. `guarded`: something other than vectors keeps them apart;
+    `negation`: the second denies the first."""
 
     a: str
     b: str
     same: bool
     guarded: bool = False
+    negation: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,6 +61,8 @@ def _entry(profile: Profile) -> Iterator[str]:
             yield f"{name} = {number}\n"
     if profile.curve:
         yield f"curve = {[list(point) for point in profile.curve]}\n"
+    if profile.direction:
+        yield f"direction = {list(profile.direction)}\n"
     for name, texts in (
         ("prefixes", profile.prefixes),
         ("kinds", profile.kinds),

@@ -79,6 +79,8 @@ class Profile:
     readings: Mapping[Threshold, Reading] = field(default_factory=dict)
     curve: tuple[CurvePoint, ...] = ()
     """What `same` and `check` were read from, where they were measured on this installation."""
+    direction: tuple[float, ...] = ()
+    """Along which statements and their negations differ, where that was learnt and is not turned off."""
 
     @property
     def calibrated(self) -> bool:
@@ -130,6 +132,7 @@ def _over(bundled: Profile, own: Profile) -> Profile:
         kinds={**bundled.kinds, **own.kinds},
         task_types={**bundled.task_types, **own.task_types},
         readings={**bundled.readings, **own.readings},
+        direction=own.direction if Threshold.OPPOSITION in own.readings else bundled.direction,
     )
 
 
@@ -165,6 +168,7 @@ class _Entry(_Strict):
     task_types: dict[Purpose, str] = {}
     thresholds: dict[Threshold, _Reading] = {}
     curve: tuple[CurvePoint, ...] = ()
+    direction: tuple[float, ...] = ()
 
 
 class _Sheet(_Strict):
@@ -181,6 +185,7 @@ def _profile(name: str, entry: _Entry, sheet: _Sheet) -> Profile:
         task_types=entry.task_types,
         readings={**_carried(entry.carries, sheet), **_own(entry)},
         curve=entry.curve,
+        direction=entry.direction,
     )
 
 

@@ -75,13 +75,13 @@ def _near(case: Case) -> Judgement | None:
     similarity, bars = case.features.similarity, case.features.bars
     if similarity is None:
         return None
+    if _opposes(case):
+        return None
     is_same = bars.same is not None and similarity >= bars.same
     if is_same and _nothing_parts(case) and not _swapped(case):
         return case.verdict(
             Relation.SAME, 0.9, f"They are near enough ({similarity:.2f}) and nothing parts them."
         )
-    if _opposes(case):
-        return None
     if bars.check is not None and similarity < bars.check:
         return case.verdict(Relation.UNRELATED, 0.9, f"They are too far apart ({similarity:.2f}).")
     return None

@@ -21,6 +21,7 @@ from festinger.memory.decision import Judged, Newcomer
 from festinger.memory.desk import Desk
 from festinger.memory.given import Said
 from festinger.memory.memory import Memory
+from festinger.memory.opposition import oppositions
 from festinger.memory.vectors import Embedded
 
 MOST_JUDGED = 50
@@ -63,6 +64,16 @@ def newcomer(said: Said) -> Newcomer:
     return Newcomer(trust=said.trust, origin=said.origin)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A statement, and what it may have to do with."""
+
+    said: Said
+    candidates: Sequence[Candidate]
+    ref: MemoryId
+    vectors: Embedded | None
+
+
 async def compare(
     desk: Desk,
     space: SpaceId,
@@ -73,16 +84,45 @@ async def compare(
     vectors: Embedded | None,
 ) -> list[Compared]:
     """What people said before, rules and the small model say of each pair. Not within a transaction."""
-    bars = vectors.bars if vectors else Bars()
-    near = [each for each in candidates if worth_judging(said, each, bars.check)][:MOST_JUDGED]
-    subjects = await same_subjects(desk, said, near)
-    pairs = [
-        pair_of(said, each, ref=ref, bars=bars, same_subject=subjects.get(each.memory.id)) for each in near
-    ]
-    judgements = await desk.panel.at_once(space, pairs)
+    asked = Question(said=said, candidates=candidates, ref=ref, vectors=vectors)
+    return (await compare_all(desk, space, [asked]))[0]
+
+
+async def compare_all(desk: Desk, space: SpaceId, questions: Sequence[Question]) -> list[list[Compared]]:
+    """The same for many statements; what was said before is looked up once for all of them."""
+    paired = [await _paired(desk, space, each) for each in questions]
+    judgements = iter(await desk.panel.at_once(space, [pair for pairs in paired for _, pair in pairs]))
     return [
-        Compared(candidate=each, opinion=Opinion(pair=pair, judgement=within_subject(pair, said_of)))
-        for each, pair, said_of in zip(near, pairs, judgements, strict=True)
+        [
+            Compared(
+                candidate=candidate,
+                opinion=Opinion(pair=pair, judgement=within_subject(pair, next(judgements))),
+            )
+            for candidate, pair in pairs
+        ]
+        for pairs in paired
+    ]
+
+
+async def _paired(desk: Desk, space: SpaceId, asked: Question) -> list[tuple[Candidate, Pair]]:
+    """The pairs of a statement that a judge is asked about."""
+    bars = asked.vectors.bars if asked.vectors else Bars()
+    near = [each for each in asked.candidates if worth_judging(asked.said, each, bars.check)][:MOST_JUDGED]
+    subjects = await same_subjects(desk, asked.said, near)
+    opposed = await oppositions(desk, space, near, asked.vectors)
+    return [
+        (
+            each,
+            pair_of(
+                asked.said,
+                each,
+                ref=asked.ref,
+                bars=bars,
+                same_subject=subjects.get(each.memory.id),
+                opposition=opposed.get(each.memory.id),
+            ),
+        )
+        for each in near
     ]
 
 
@@ -106,7 +146,13 @@ def compare_by_rules(
 
 
 def pair_of(
-    said: Said, candidate: Candidate, *, ref: MemoryId, bars: Bars, same_subject: bool | None
+    said: Said,
+    candidate: Candidate,
+    *,
+    ref: MemoryId,
+    bars: Bars,
+    same_subject: bool | None,
+    opposition: float | None = None,
 ) -> Pair:
     memory = candidate.memory
     return Pair(
@@ -114,7 +160,9 @@ def pair_of(
         new_ref=ref,
         old=statement_of(memory),
         new=replace(said.statement, order=2),
-        features=Features(similarity=candidate.similarity, bars=bars, same_subject=same_subject),
+        features=Features(
+            similarity=candidate.similarity, bars=bars, same_subject=same_subject, opposition=opposition
+        ),
     )
 
 

@@ -81,13 +81,24 @@ where m.space_id = %(space)s and m.content_tsv @@ to_tsquery('english', %(words)
 order by ts_rank(m.content_tsv, to_tsquery('english', %(words)s)) desc, m.seq desc
 limit %(limit)s;
 
+-- name: along
+-- How far the bare words of memories point along a direction.
+select v.memory_id, -(v.embedding::halfvec({dims}) <#> %(probe)s) as along
+from memory_vector v
+where v.space_id = %(space)s and v.memory_id = any(%(memories)s) and v.model = {model} and v.purpose = 'compare';
+
 -- name: scored
--- Memories with the cosine of their bare words to a probe, nearest first.
+-- Of some memories those that a judge would be asked about, with the cosine of their bare words to a probe, nearest
+-- first. A bar of none lets all of them pass.
 select m.*, 1 - (v.embedding::halfvec({dims}) <=> %(probe)s) as similarity
 from memory m
 left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
     and v.purpose = 'compare'
 where m.space_id = %(space)s and m.id = any(%(memories)s)
+  and (%(check)s::double precision is null or v.embedding is null
+       or 1 - (v.embedding::halfvec({dims}) <=> %(probe)s) >= %(check)s
+       or m.fold = %(fold)s or m.gist = %(gist)s
+       or (m.subject_key = %(subject)s and m.attribute_key = %(attribute)s))
 order by similarity desc nulls last, m.seq desc;
 
 -- name: unscored
@@ -97,14 +108,20 @@ where m.space_id = %(space)s and m.id = any(%(memories)s)
 order by m.seq desc;
 
 -- name: newer_scored
--- What was stored since somebody looked for candidates, with the cosine of its bare words to a probe.
-select m.*, 1 - (v.embedding::halfvec({dims}) <=> %(probe)s) as similarity
-from memory m
-left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
-    and v.purpose = 'compare'
-where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
-  and ((m.agent_id = %(owner)s and m.seq > %(own)s) or (m.agent_id is null and m.seq > %(shared)s))
-order by m.seq
+-- What was stored since somebody looked for candidates, with the cosine of its bare words to a probe; only what a
+-- judge would be asked about.
+select newer.* from (
+    select m.*, 1 - (v.embedding::halfvec({dims}) <=> %(probe)s) as similarity
+    from memory m
+    left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
+        and v.purpose = 'compare'
+    where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+      and ((m.agent_id = %(owner)s and m.seq > %(own)s) or (m.agent_id is null and m.seq > %(shared)s))
+) as newer
+where %(check)s::double precision is null or newer.similarity is null or newer.similarity >= %(check)s
+   or newer.fold = %(fold)s or newer.gist = %(gist)s
+   or (newer.subject_key = %(subject)s and newer.attribute_key = %(attribute)s)
+order by newer.seq
 limit %(limit)s;
 
 -- name: newer_unscored
@@ -267,6 +284,10 @@ select s.* from memory_sighting s
 where s.space_id = %(space)s and s.memory_id = %(memory)s
 order by s.at, s.id
 limit %(limit)s;
+
+-- name: count_said
+-- How often something was learnt or learnt again since a time.
+select count(*) as said from memory_sighting s where s.space_id = %(space)s and s.at > %(since)s;
 
 -- name: uncount_sighting
 -- Takes the vote of a sighting away.
@@ -454,10 +475,26 @@ limit %(limit)s;
 insert into refusal (space_id, id, reason, detail, text, agent_id, session_id, day, origin, at)
 values (%(space)s, %(id)s, %(reason)s, %(detail)s, %(text)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(at)s);
 
--- name: find_key
--- What a call with this key did.
-select k.body_hash, k.result from learn_key k
-where k.space_id = %(space)s and k.agent_id = %(agent)s and k.key = %(key)s and k.at > %(since)s;
+-- name: twins_of_each
+-- The same for several statements at once, each by its number.
+select said.number, m.* from unnest(%(numbers)s::integer[], %(folds)s::bytea[], %(gists)s::bytea[], %(days)s::date[])
+    as said (number, fold, gist, day)
+cross join lateral (
+    select m.* from memory m
+    where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
+      and (m.agent_id is null or m.agent_id = %(owner)s)
+      and (m.fold = said.fold or m.gist = said.gist)
+      and (m.event_day is null or said.day is null or m.event_day = said.day)
+    order by m.fold <> said.fold, m.status <> 'active', m.status <> 'held',
+             m.event_day is distinct from said.day, m.agent_id is null, m.seq
+    limit %(limit)s
+) as m
+order by said.number;
+
+-- name: find_keys
+-- What calls with these keys did.
+select k.key, k.body_hash, k.result from learn_key k
+where k.space_id = %(space)s and k.agent_id = %(agent)s and k.key = any(%(keys)s) and k.at > %(since)s;
 
 -- name: lock_key
 -- Lets one call with a key be made at a time.

@@ -46,6 +46,8 @@ class Embedded:
     store_hash: bytes
     compare_hash: bytes
     bars: Bars
+    direction: Probe | None = None
+    """Along which statements and their negations differ, if that was learnt for the model."""
 
 
 async def embed(desk: Desk, texts: Sequence[Words]) -> list[Embedded | None]:
@@ -58,9 +60,9 @@ async def embed(desk: Desk, texts: Sequence[Words]) -> list[Embedded | None]:
         return [None] * len(texts)
     store = await _stored(embedder, texts, compare)
     model = VectorModel(name=embedder.name, dims=embedder.dimensions)
-    bars = bars_of(embedder.profile)
+    profile = embedder.profile
     return [
-        _embedded(words, model, bars, stored=stored, compared=compared)
+        _embedded(words, model, profile, stored=stored, compared=compared)
         for words, stored, compared in zip(texts, store, compare, strict=True)
     ]
 
@@ -74,8 +76,14 @@ def bars_of(profile: Profile) -> Bars:
     return Bars(
         same=profile.threshold(Threshold.SAME),
         check=profile.threshold(Threshold.CHECK),
-        opposition=profile.threshold(Threshold.OPPOSITION),
+        opposition=profile.threshold(Threshold.OPPOSITION) if profile.direction else None,
     )
+
+
+def direction_of(profile: Profile, model: VectorModel) -> Probe | None:
+    """Along which statements and their negations differ; none where it was not learnt or is turned off."""
+    is_on = len(profile.direction) == model.dims and profile.threshold(Threshold.OPPOSITION) is not None
+    return probe(model, profile.direction) if is_on else None
 
 
 def text_hash(text: str) -> bytes:
@@ -115,7 +123,7 @@ async def _vectors(
 
 
 def _embedded(
-    words: Words, model: VectorModel, bars: Bars, *, stored: Vector | None, compared: Vector | None
+    words: Words, model: VectorModel, profile: Profile, *, stored: Vector | None, compared: Vector | None
 ) -> Embedded | None:
     if stored is None or compared is None:
         return None
@@ -125,5 +133,6 @@ def _embedded(
         compare=probe(model, compared),
         store_hash=text_hash(words.stored_as or words.text),
         compare_hash=text_hash(words.text),
-        bars=bars,
+        bars=bars_of(profile),
+        direction=direction_of(profile, model),
     )

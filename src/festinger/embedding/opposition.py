@@ -1,0 +1,135 @@
+"""In which direction do the vectors of a statement and of its negation differ?
+
+Learns it from pairs of statements and their negations: the mean of their differences, each of length one. How far
+the difference of two texts points along it, either way, hints at a negation that the words do not show. Half of the
+pairs teach, the other half tests: where the hint is too often wrong on what it has not seen, it is turned off. A hint
+is all it is: whoever uses it asks the next judge, and never decides by it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from festinger.embedding.calibrate import LEAST_PAIRS, Pair
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.profiles import Profile, Purpose, Reading, Threshold
+from festinger.errors import BadInput
+
+NEAR = 0.7
+"""Cosine from which two texts are near enough to be each other's negation."""
+LEAST_PRECISION = 0.8
+DIGITS = 6
+"""Of a direction as it is kept: half precision, in which vectors are stored, has three."""
+
+Rows = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opposed:
+    """The differences of near pairs, and which of them are negations."""
+
+    differences: Rows
+    negations: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Direction:
+    """What was learnt. Without a bar it is turned off: `precision` says why."""
+
+    vector: tuple[float, ...]
+    bar: float | None
+    precision: float
+    """Share of negations among the pairs that it pointed out, of those that it had not seen."""
+    recall: float
+    pairs: int
+
+
+async def measure_opposition(embedder: Embedder, pairs: Sequence[Pair]) -> Opposed:
+    """The differences of pairs, by vectors made for comparing."""
+    left = await embedder.embed([pair.a for pair in pairs], Purpose.COMPARE)
+    right = await embedder.embed([pair.b for pair in pairs], Purpose.COMPARE)
+    a, b = (np.array(side, dtype=np.float64) for side in (left, right))
+    return opposed(a, b, [pair.negation for pair in pairs])
+
+
+def profile_with_direction(profile: Profile, found: Direction, *, data: str, at: date) -> Profile:
+    """`profile` with what was learnt; turned off where it was too often wrong, which the reading says."""
+    how = f"held-out precision {found.precision:.2f}, recall {found.recall:.2f}"
+    if found.bar is None:
+        how += f"; turned off, because the precision is below {LEAST_PRECISION}"
+    reading = Reading(value=found.bar, data=data, at=at, how=how)
+    return replace(
+        profile,
+        readings={**profile.readings, Threshold.OPPOSITION: reading},
+        direction=found.vector if found.bar is not None else (),
+    )
+
+
+def opposed(left: Rows, right: Rows, negations: Sequence[bool]) -> Opposed:
+    """Of pairs of unit vectors those that are near enough to look at."""
+    near = np.einsum("ij,ij->i", left, right) >= NEAR
+    return Opposed(
+        differences=unit((right - left)[near]), negations=np.array(negations, dtype=np.bool_)[near]
+    )
+
+
+def learn_direction(found: Opposed) -> Direction:
+    """The direction, and from where on it counts. Raises `BadInput` for too few pairs."""
+    taught, kept = _halves(found)
+    few = min(int(taught.negations.sum()), int((~taught.negations).sum()))
+    if few < LEAST_PAIRS // 2:
+        raise BadInput(
+            f"{int(found.negations.sum())} negations and {int((~found.negations).sum())} other pairs are near "
+            "enough; that is too few to learn a direction.",
+            hint=f"Give at least {LEAST_PAIRS} of each whose texts are near each other.",
+        )
+    vector = np.round(unit(taught.differences[taught.negations].mean(axis=0, keepdims=True))[0], DIGITS)
+    bar = _bar(points_along(taught.differences, vector), taught.negations)
+    precision, recall = _quality(points_along(kept.differences, vector), kept.negations, bar)
+    return Direction(
+        vector=tuple(float(number) for number in vector),
+        bar=bar if precision >= LEAST_PRECISION else None,
+        precision=precision,
+        recall=recall,
+        pairs=len(found.negations),
+    )
+
+
+def points_along(differences: Rows, direction: Rows) -> Rows:
+    """How far each difference points along a direction, either way."""
+    return np.asarray(np.abs(differences @ direction), dtype=np.float64)
+
+
+def unit(rows: Rows) -> Rows:
+    """Rows of length one; a row of nothing stays one."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)
+
+
+def _halves(found: Opposed) -> tuple[Opposed, Opposed]:
+    """Every second pair of each class teaches, the others test."""
+    teaches = np.zeros(len(found.negations), dtype=np.bool_)
+    for is_negation in (True, False):
+        teaches[np.flatnonzero(found.negations == is_negation)[::2]] = True
+    return (
+        Opposed(differences=found.differences[teaches], negations=found.negations[teaches]),
+        Opposed(differences=found.differences[~teaches], negations=found.negations[~teaches]),
+    )
+
+
+def _bar(scores: Rows, negations: NDArray[np.bool_]) -> float:
+    """The lowest score from which on negations prevail as they must; beyond all of them if there is none."""
+    order = np.argsort(-scores, kind="stable")
+    right = np.cumsum(negations[order]) / np.arange(1, len(order) + 1)
+    good = np.flatnonzero(right >= LEAST_PRECISION)
+    return round(float(scores[order][good[-1]]), 4) if len(good) else 1.0
+
+
+def _quality(scores: Rows, negations: NDArray[np.bool_], bar: float) -> tuple[float, float]:
+    found = scores >= bar
+    right = int((found & negations).sum())
+    precision = right / int(found.sum()) if found.any() else 0.0
+    return precision, right / max(1, int(negations.sum()))
