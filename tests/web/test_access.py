@@ -71,6 +71,8 @@ ROWS: dict[tuple[str, str], str] = {
     ("POST", "/admin/world/quarantine/{id}/reject"): "review",
     ("GET", "/admin/loops"): "read",
     ("GET", "/admin/loops.json"): "read",
+    ("GET", "/admin/outcomes"): "read",
+    ("GET", "/admin/outcomes.json"): "read",
     ("GET", "/admin/healthz"): "probe",
     ("GET", "/admin/readyz"): "probe",
     ("GET", "/admin/metrics"): "here",

@@ -31,6 +31,7 @@ PAGES = (
     "/admin/conflicts",
     "/admin/world?concept=gnommoweb&depth=2",
     "/admin/loops",
+    "/admin/outcomes",
     "/admin/login",
 )
 

@@ -1,10 +1,12 @@
 """How much has passed through, in numbers?
 
-The funnel, as far as the rooms stand: jobs, events, cost and life of the installation. A number that should be
-0 and is not, is named. Rooms that come later add their steps.
+The funnel, as far as the rooms stand: judging, outcomes, jobs, events, cost and life of the installation. A number
+that should be 0 and is not, is named. Rooms that come later add their steps.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from festinger.app.wiring import App
@@ -13,6 +15,10 @@ from festinger.events.lag import dead_deliveries, lags
 from festinger.ids import SpaceId
 from festinger.jobs.backlog import backlog
 from festinger.jobs.deadletters import State, list_jobs
+from festinger.judge.records import asked_since
+from festinger.memory.health import said_since, waiting_of
+from festinger.memory.reembedding import progress
+from festinger.outcomes.tally import DAY, WEEK, tally
 from festinger.store.costs import Costs, day_costs, lifetime_costs
 from festinger.store.runs import life
 
@@ -24,6 +30,11 @@ async def status(app: App, *, space: SpaceId) -> dict[str, Any]:
     waiting = await backlog(app.store, max_waiting=app.settings.now.jobs.max_waiting)
     dead = await list_jobs(app.store, state=State.DEAD, limit=1000)
     return {
+        "judge": {
+            name: await _judged(app, space=space, since=now - length)
+            for name, length in (("24 h", DAY), ("7 d", WEEK))
+        },
+        "outcomes": await _outcomes(app, space=space),
         "health": {
             "jobs": {**asdict(waiting), "behind": waiting.behind, "dead": len(dead)},
             "events": {
@@ -32,6 +43,7 @@ async def status(app: App, *, space: SpaceId) -> dict[str, Any]:
             },
             "degraded": list(app.degraded),
         },
+        "memory": await _memory(app, space),
         "cost": {
             "24 h": _spent(await day_costs(app.store, space=space, now=now)),
             "all time": _spent(await lifetime_costs(app.store, space=space)),
@@ -42,6 +54,48 @@ async def status(app: App, *, space: SpaceId) -> dict[str, Any]:
             "crashes": lived.crashes,
             "awake_hours": round(lived.awake.total_seconds() / 3600, 1),
         },
+    }
+
+
+async def _memory(app: App, space: SpaceId) -> dict[str, Any]:
+    """What waits in the memory, and how far embedding it again is after a change of the model."""
+    desk = app.memory.desk
+    vectors = await progress(desk, space, model=app.settings.now.embedding.model)
+    waiting = await waiting_of(desk, space)
+    return {**waiting, "vectors": str(vectors) if vectors.left else "all there"}
+
+
+async def _judged(app: App, *, space: SpaceId, since: datetime) -> dict[str, Any]:
+    """How much was learnt, and of how much of it a model was asked."""
+    learns = await said_since(app.memory.desk, space, since)
+    asking = await asked_since(app.memory.judges.desk, space, since)
+    return {
+        "learns": learns,
+        "learns that asked a model": asking.statements,
+        "share": round(asking.statements / learns, 4) if learns else None,
+        "calls": asking.calls,
+    }
+
+
+async def _outcomes(app: App, *, space: SpaceId) -> dict[str, Any]:
+    """Whether what is brought to mind comes to outcomes."""
+    found = await tally(app.outcomes.desk, space)
+    return {
+        **{shown: told(found[name]) for name, shown in (("24h", "24 h"), ("7d", "7 d"), ("all", "all time"))},
+        "pending": found["pending"],
+        "unreadable": found["unreadable"],
+    }
+
+
+def told(span: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of a span of time that fit on a line each."""
+    return {
+        "rate": span["rate"],
+        "resolved": span["resolved"],
+        **span["outcomes"],
+        "shares": span["shares"],
+        "contradicted per 100": span["contradicted_per_100"],
+        "mean confidence change": span["mean_confidence_change"],
     }
 
 

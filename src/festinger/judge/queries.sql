@@ -100,6 +100,11 @@ from judgement where space_id = %(space)s and not final;
 select count(*) as asked from judgement
 where space_id = %(space)s and judge like 'llm:%%' and at > %(since)s;
 
+-- name: count_asking
+-- How many statements a model was asked about since a time, and how often.
+select count(distinct new_ref) as statements, count(*) as calls from judgement
+where space_id = %(space)s and judge like 'llm:%%' and at > %(since)s;
+
 -- name: drop_waiting
 -- Lets nothing wait any more that is about a statement which is gone.
 delete from judgement where space_id = %(space)s and not final and (old_ref = %(ref)s or new_ref = %(ref)s);

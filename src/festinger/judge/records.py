@@ -52,6 +52,14 @@ class Backlog:
     oldest: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How much a model was asked: about how many statements, and how often."""
+
+    statements: int
+    calls: int
+
+
 async def known(desk: Desk, space: SpaceId, pairs: Sequence[Pair], *, judges: Sequence[str]) -> Known:
     """What was finally said of these texts, by people or by one of `judges`; a person's word counts first."""
     hashes = [pair.hashes for pair in pairs]
@@ -226,6 +234,11 @@ async def due(desk: Desk, space: SpaceId, *, judge: str, limit: int) -> list[Wai
 async def backlog(desk: Desk, space: SpaceId) -> Backlog:
     row = await desk.store.one(Q["count_waiting"], space=space, max_tries=desk.max_tries(space))
     return Backlog(**row)
+
+
+async def asked_since(desk: Desk, space: SpaceId, since: datetime) -> Asking:
+    """How much a model was asked since a time."""
+    return Asking(**await desk.store.one(Q["count_asking"], space=space, since=since))
 
 
 async def asked_within_the_hour(desk: Desk, space: SpaceId) -> int:

@@ -46,6 +46,7 @@ TABS = (
     ("/admin/conflicts", "Conflicts"),
     ("/admin/world", "World"),
     ("/admin/loops", "Loops"),
+    ("/admin/outcomes", "Outcomes"),
 )
 
 
