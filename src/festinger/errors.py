@@ -20,12 +20,14 @@
     ├── Refused                       409  exit 4
     │   ├── AlreadyDecided
     │   ├── AlreadyRunning
+    │   ├── EffectFailed
     │   ├── ModelInUse
     │   ├── NotProposable
     │   ├── OneByOne
     │   ├── Replayed
     │   ├── SettingPinned
     │   ├── Stale                     412
+    │   │   └── Outdated              409
     │   ├── TooDeep
     │   └── UndoBlocked
     ├── NotAuthenticated              401  exit 6
@@ -218,6 +220,12 @@ class AlreadyRunning(Refused):
     default_hint = "Wait for the run that is under way; `festinger jobs` shows it."
 
 
+class EffectFailed(Refused):
+    """What was approved could not be carried out; nothing was changed."""
+
+    default_hint = "Look at the reason, then edit the proposal or reject it."
+
+
 class ModelInUse(Refused):
     """This model is in use."""
 
@@ -249,6 +257,18 @@ class Stale(Refused):
 
     http = 412
     default_hint = "Read it again and repeat your change on the present version."
+
+
+class Outdated(Stale):
+    """What this would touch has changed since it was proposed."""
+
+    http = 409
+    default_hint = "Have it built anew from what stands now, look at it again, and decide then."
+
+    @property
+    def name(self) -> str:
+        # To a program it is the same news as any other change in between; only no version was named.
+        return Stale.class_name()
 
 
 class TooDeep(Refused):

@@ -83,6 +83,7 @@ OWNERS = {
     "verdict": "proposals",
     "task": "proposals",
     "reviewer": "proposals",
+    "producer_lift": "proposals",
 }
 """Only its owner writes a table."""
 

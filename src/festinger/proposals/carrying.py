@@ -65,7 +65,9 @@ async def carry_out(hearing: Hearing) -> Carried:
     """Do what the verdict says, and tell that it was decided."""
     carried = await _CARRIERS[hearing.verdict.kind](hearing)
     await hearing.tell("proposal_decided", verdict=hearing.verdict.kind, author=hearing.verdict.author)
-    await tell_if_muted(hearing.office.desk, hearing.transaction, before=hearing.proposal, after=carried.proposal)
+    await tell_if_muted(
+        hearing.office.desk, hearing.transaction, before=hearing.proposal, after=carried.proposal
+    )
     return carried
 
 

@@ -129,9 +129,7 @@ async def _carry_out(
     proposal = await held(transaction, space, verdict.proposal_id)
     require_complete(verdict, proposal)
     require_decidable(proposal, verdict, office.desk.terms(space))
-    hearing = Hearing(
-        office=office, transaction=transaction, space=space, proposal=proposal, verdict=verdict
-    )
+    hearing = Hearing(office=office, transaction=transaction, space=space, proposal=proposal, verdict=verdict)
     carried: Carried = await carry_out(hearing)
     await close_verdict(office, transaction, space, verdict, result=carried.result)
     await transaction.run(

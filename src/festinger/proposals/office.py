@@ -29,7 +29,9 @@ async def no_thinker(_space: SpaceId) -> Model | None:
     return None
 
 
-async def nothing_related(_transaction: Transaction, _space: SpaceId, _proposal: Proposal) -> Mapping[str, Any]:
+async def nothing_related(
+    _transaction: Transaction, _space: SpaceId, _proposal: Proposal
+) -> Mapping[str, Any]:
     """For a wiring without memories."""
     return {}
 

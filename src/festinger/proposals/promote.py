@@ -114,11 +114,11 @@ async def _carry_out(
         if each.fate is Fate.PROMOTED:
             row = await transaction.one(Q["promote_proposal"], space=space, id=each.candidate.id, at=now)
             counted = await recount(desk, transaction, space, proposal_of(row))
-            await _tell(desk, transaction, counted, age_days=each.age_days)
+            await tell_promoted(desk, transaction, counted, age_days=each.age_days)
             PROPOSALS_PROMOTED.inc()
 
 
-async def _tell(desk: Desk, transaction: Transaction, proposal: Proposal, *, age_days: int) -> None:
+async def tell_promoted(desk: Desk, transaction: Transaction, proposal: Proposal, *, age_days: int) -> None:
     await desk.outbox.emit(
         transaction,
         "proposal_promoted",

@@ -209,3 +209,176 @@ select count(*) as considered,
        count(*) filter (where p.promoted_at >= %(since)s and p.producer <> 'person') as promoted
 from proposal p
 where p.space_id = %(space)s and p.last_seen >= %(since)s and p.duplicate_of is null;
+
+-- name: lock_message
+-- Lets the same message of a channel be taken in once at a time.
+select pg_advisory_xact_lock(hashtextextended(
+    'verdict ' || %(space)s::text || '/' || %(channel)s::text || '/' || %(ref)s::text, 0));
+
+-- name: verdict_of_message
+-- What a message of a channel said when it came before.
+select v.* from verdict v where v.space_id = %(space)s and v.channel = %(channel)s and v.channel_ref = %(ref)s;
+
+-- name: add_verdict
+-- Keeps what somebody said of a proposal.
+insert into verdict (space_id, id, proposal_id, kind, author, verified, channel, channel_ref, note, fields, received_at,
+    processed_at, result)
+values (%(space)s, %(id)s, %(proposal)s, %(kind)s, %(author)s, %(verified)s, %(channel)s, %(ref)s, %(note)s,
+    %(fields)s::jsonb, %(at)s, %(processed_at)s, %(result)s)
+returning *;
+
+-- name: find_verdict
+-- One verdict.
+select v.* from verdict v where v.space_id = %(space)s and v.id = %(id)s;
+
+-- name: waiting_verdicts
+-- What verified people said of a proposal and nobody acted on yet.
+select v.* from verdict v
+where v.space_id = %(space)s and v.proposal_id = %(proposal)s and v.verified and v.processed_at is null
+order by v.received_at, v.id
+for update;
+
+-- name: verdicts_of
+-- What was said of a proposal, the newest first.
+select v.* from verdict v where v.space_id = %(space)s and v.proposal_id = %(proposal)s
+order by v.received_at desc, v.id desc
+limit %(limit)s;
+
+-- name: close_verdict
+-- Says what came of a verdict.
+update verdict v set processed_at = %(at)s, result = %(result)s, fields = %(fields)s::jsonb
+where v.space_id = %(space)s and v.id = %(id)s
+returning *;
+
+-- name: overtake
+-- Closes what else waited for a proposal that was decided just now.
+update verdict v set processed_at = %(at)s, result = %(result)s
+where v.space_id = %(space)s and v.proposal_id = %(proposal)s and v.verified and v.processed_at is null;
+
+-- name: unanswered
+-- Proposals of which somebody said something that nobody acted on.
+select distinct v.proposal_id from verdict v
+where v.space_id = %(space)s and v.processed_at is null and v.verified and v.received_at < %(before)s
+order by v.proposal_id;
+
+-- name: types_of
+-- What an approval of some proposals would do.
+select p.id, p.type from proposal p where p.space_id = %(space)s and p.id = any(%(ids)s::uuid[]);
+
+-- name: move_proposal
+-- Writes what a decision changes of a proposal.
+update proposal p
+set state = %(state)s, held = %(held)s, what = %(what)s, how = %(how)s, payload = %(payload)s::jsonb,
+    target = %(target)s::jsonb, promoted_at = %(promoted_at)s, suppressed_until = %(suppressed_until)s,
+    deferred_until = %(deferred_until)s, decided_at = %(decided_at)s, rejections = %(rejections)s,
+    reevaluations = %(reevaluations)s, duplicate_of = %(duplicate_of)s, version = p.version + 1
+where p.space_id = %(space)s and p.id = %(id)s
+returning *;
+
+-- name: attach_thought
+-- Puts a proposal that was thought over before the person again.
+update proposal p
+set state = 'promoted', what = %(what)s, how = %(how)s, payload = %(payload)s::jsonb, version = p.version + 1
+where p.space_id = %(space)s and p.id = %(id)s;
+
+-- name: add_effect
+-- Keeps what an approval did, and what was there before.
+insert into proposal_effect (space_id, id, proposal_id, type, before, after, changes, applied_at, applied_by)
+values (%(space)s, %(id)s, %(proposal)s, %(type)s, %(before)s::jsonb, %(after)s::jsonb, %(changes)s, %(at)s, %(by)s)
+returning *;
+
+-- name: effect_of_proposal
+-- What the latest approval of a proposal did.
+select e.* from proposal_effect e where e.space_id = %(space)s and e.proposal_id = %(id)s
+order by e.applied_at desc, e.id desc
+limit 1;
+
+-- name: effects_of
+-- What approvals of a proposal did, the newest first.
+select e.* from proposal_effect e where e.space_id = %(space)s and e.proposal_id = %(proposal)s
+order by e.applied_at desc, e.id desc
+limit %(limit)s;
+
+-- name: mark_effect_undone
+-- Says who took an approval back.
+update proposal_effect e set undone_at = %(at)s, undone_by = %(by)s
+where e.space_id = %(space)s and e.id = %(id)s
+returning *;
+
+-- name: reviewers
+-- Everybody whose verdict counts or counted.
+select r.* from reviewer r where r.space_id = %(space)s order by r.name;
+
+-- name: hold_reviewer
+-- One reviewer by name, whom nobody else may change until the transaction ends.
+select r.* from reviewer r where r.space_id = %(space)s and r.name = %(name)s for update;
+
+-- name: put_reviewer
+-- Makes a reviewer, or changes by what one is known and whether their verdict counts.
+insert into reviewer (space_id, id, name, identities, active, at)
+values (%(space)s, %(id)s, %(name)s, %(identities)s::jsonb, %(active)s, %(at)s)
+on conflict (space_id, name) do update set identities = excluded.identities, active = excluded.active
+returning *;
+
+-- name: set_codes
+-- Gives a reviewer new one-time codes, in place of those that were left.
+update reviewer r set codes = %(codes)s where r.space_id = %(space)s and r.id = %(id)s;
+
+-- name: burn_code
+-- Uses a one-time code up, if the reviewer has it.
+update reviewer r set codes = array_remove(r.codes, %(code)s::text)
+where r.space_id = %(space)s and r.id = %(id)s and %(code)s::text = any(r.codes);
+
+-- name: add_task
+-- Makes a task of approved advice.
+insert into task (space_id, id, proposal_id, title, body, at)
+values (%(space)s, %(id)s, %(proposal)s, %(title)s, %(body)s, %(at)s)
+returning *;
+
+-- name: hold_task
+-- One task, which nobody else may change until the transaction ends.
+select t.* from task t where t.space_id = %(space)s and t.id = %(id)s for update;
+
+-- name: close_task
+-- Says that a task is done or dropped, and by whom.
+update task t set state = %(state)s, closed_at = %(at)s, closed_by = %(by)s
+where t.space_id = %(space)s and t.id = %(id)s
+returning *;
+
+-- name: tasks
+-- Tasks, the oldest first.
+select t.* from task t
+where t.space_id = %(space)s and (%(state)s::text is null or t.state = %(state)s)
+order by t.at, t.id
+limit %(limit)s;
+
+-- name: count_tasks
+-- How many tasks are open.
+select count(*) as tasks from task t where t.space_id = %(space)s and t.state = 'open';
+
+-- name: decisions_since
+-- What was decided since then, with what a duplicate leads to.
+select p.producer, p.category, p.scope, p.state, p.decided_at, p.seen_after,
+       p.suppressed_until is not null as is_silenced, d.state as of_state
+from proposal p
+left join proposal d on d.space_id = p.space_id and d.id = p.duplicate_of
+where p.space_id = %(space)s and p.decided_at >= %(since)s
+  and p.state in ('applied', 'undone', 'rejected', 'duplicate')
+  and (%(producer)s::text is null or p.producer = %(producer)s)
+  and (%(category)s::text is null or p.category = %(category)s);
+
+-- name: lifted_producers
+-- Whose muting a person lifted, and when.
+select l.producer, l.category, l.at from producer_lift l where l.space_id = %(space)s;
+
+-- name: lift_producer
+-- Says that a person lets a muted producer speak again.
+insert into producer_lift (space_id, producer, category, at, by)
+values (%(space)s, %(producer)s, %(category)s, %(at)s, %(by)s)
+on conflict (space_id, producer, category) do update set at = excluded.at, by = excluded.by;
+
+-- name: release_producer
+-- Lets go the proposals of a producer that were held because it was muted.
+update proposal p set held = null, suppressed_until = null, version = p.version + 1
+where p.space_id = %(space)s and p.producer = %(producer)s and p.category = %(category)s
+  and p.state = 'waiting' and p.held = 'producer_muted';

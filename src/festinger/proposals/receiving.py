@@ -97,7 +97,9 @@ async def _told_before(transaction: Transaction, space: SpaceId, said: Said) -> 
     kept = {name: value for name, value in before.fields.items() if name != REFUSAL}
     same_fields = kept == json.loads(json.dumps(said.fields))
     if (before.proposal_id, before.kind) != (said.proposal, said.kind) or not same_fields:
-        raise Replayed("This message came before with another verdict.", hint="Give it a reference of its own.")
+        raise Replayed(
+            "This message came before with another verdict.", hint="Give it a reference of its own."
+        )
     return before
 
 

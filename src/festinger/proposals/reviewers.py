@@ -104,9 +104,7 @@ async def verified(desk: Desk, transaction: Transaction, space: SpaceId, author:
     """The active reviewer that an author was proved to be; somebody with the right to decide becomes one."""
     if author.proof is Proof.NONE:
         return None
-    found = next(
-        (each for each in await _everybody(transaction, space) if each.is_known_as(author)), None
-    )
+    found = next((each for each in await _everybody(transaction, space) if each.is_known_as(author)), None)
     if found is None and author.proof in ENROLLED:
         found = await _enrolled(desk, transaction, space, author)
     return found if found is not None and found.active else None

@@ -1127,6 +1127,18 @@ COMMENT ON TABLE public.prediction IS 'what a memory was expected to lead to, an
 
 COMMENT ON COLUMN public.prediction.prediction_error IS 'from 0, as expected, to 1, wholly wrong';
 
+CREATE TABLE public.producer_lift (
+    space_id text NOT NULL,
+    producer text NOT NULL,
+    category text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    by text NOT NULL,
+    CONSTRAINT producer_lift_category_check CHECK (((length(category) >= 1) AND (length(category) <= 40))),
+    CONSTRAINT producer_lift_producer_check CHECK (((length(producer) >= 1) AND (length(producer) <= 80)))
+);
+
+COMMENT ON TABLE public.producer_lift IS 'what was decided before then no longer mutes a producer in a category';
+
 CREATE TABLE public.promotion_run (
     space_id text NOT NULL,
     id uuid NOT NULL,
@@ -2224,6 +2236,9 @@ ALTER TABLE ONLY public.periodic_run
 ALTER TABLE ONLY public.prediction
     ADD CONSTRAINT prediction_pkey PRIMARY KEY (space_id, memory_id);
 
+ALTER TABLE ONLY public.producer_lift
+    ADD CONSTRAINT producer_lift_pkey PRIMARY KEY (space_id, producer, category);
+
 ALTER TABLE ONLY public.promotion_run
     ADD CONSTRAINT promotion_run_pkey PRIMARY KEY (space_id, id);
 
@@ -2719,6 +2734,9 @@ ALTER TABLE ONLY public.outcome
 
 ALTER TABLE ONLY public.prediction
     ADD CONSTRAINT prediction_space_id_memory_id_fkey FOREIGN KEY (space_id, memory_id) REFERENCES public.memory(space_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.producer_lift
+    ADD CONSTRAINT producer_lift_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.promotion_run
     ADD CONSTRAINT promotion_run_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
