@@ -2,10 +2,11 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import orjson
 from tests.app.house import Hands
@@ -13,13 +14,14 @@ from tests.proxy.doors import Door, Got, exchange, open_door, request
 from tests.upstream import ScriptedUpstream, always, reply, scripted
 
 from festinger.app.background import Background
-from festinger.ids import id_maker
+from festinger.ids import SpaceId, id_maker
 from festinger.proxy.attendant import Attendant
 from festinger.proxy.chronicle import NoChronicle
 from festinger.proxy.exchange import Exchange
 from festinger.proxy.in_time import InTime
-from festinger.proxy.injection.block import Block, Line
+from festinger.proxy.injection.block import Block, Line, NoteRef, Why, note_line
 from festinger.proxy.injection.corrections import Present
+from festinger.proxy.memories import MEMORY, Memories, Reminded, memory_notes
 from festinger.proxy.modelfiles import FindModelfile, none_known
 from festinger.proxy.noting import Noting
 from festinger.proxy.requests.kind import Kind
@@ -58,6 +60,44 @@ class Knowing:
 
     def learn(self, place: Place, texts: Sequence[Said]) -> None:
         return None
+
+
+def remembered(number: int, text: str, *, disputed: bool = False) -> Line:
+    """A memory as a note."""
+    return note_line(
+        text, NoteRef(kind=MEMORY, id=str(UUID(int=number))), disputed=disputed, why=Why.RECALLED
+    )
+
+
+@dataclass
+class Remembering:
+    """A memory that knows some words, and keeps what it was asked. It answers when it is let."""
+
+    words: dict[str, Line]
+    holds: bool = True
+    let: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: list[tuple[str, set[UUID]]] = field(default_factory=list)
+    today: dict[str, Line] | None = None
+    """How memories stand; as they were told unless this is said."""
+    fault: Exception | None = None
+
+    def __post_init__(self) -> None:
+        self.let.set()
+
+    def may_know(self, space: SpaceId) -> bool:
+        return self.holds
+
+    async def remind(self, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+        self.asked.append((cue, set(exclude)))
+        await self.let.wait()
+        if self.fault is not None:
+            raise self.fault
+        found = [line for word, line in self.words.items() if word in cue]
+        return Reminded(lines=tuple(line for line in found if not set(memory_notes([line])) & set(exclude)))
+
+    async def standing(self, place: Place, memories: Collection[UUID]) -> dict[str, Line] | None:
+        now = {line.about: line for line in self.words.values()} if self.today is None else self.today
+        return {str(memory): now[str(memory)] for memory in memories if str(memory) in now}
 
 
 class Listed(NoChronicle):
@@ -128,6 +168,7 @@ def block_of(*lines: str) -> str:
 async def scene(
     mind: Any = None,
     *,
+    memories: Memories | None = None,
     restate: Any = None,
     modelfile: FindModelfile = none_known,
     answer: bytes = ANSWER,
@@ -139,7 +180,10 @@ async def scene(
     beside, listed = Background(), Listed()
     ids = new_id or id_maker(Hands().clock, random.Random(3))
     noting = Noting(
-        InTime(mind or Knowing(), beside=beside), new_id=ids, restate=restate or Today(), modelfile=modelfile
+        InTime(mind or Knowing(), memories=memories, beside=beside),
+        new_id=ids,
+        restate=restate or Today(),
+        modelfile=modelfile,
     )
     async with scripted(always(reply("200 OK", answer))) as upstream:
         fixed = ProxySettings(**{"upstream": upstream.url, "memory_deadline_ms": PATIENT_MS, **proxy})
