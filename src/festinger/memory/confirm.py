@@ -60,11 +60,8 @@ async def confirm(desk: Desk, transaction: Transaction, memory: Memory, repeat: 
             Q["confirm_memory"],
             space=memory.space_id,
             id=memory.id,
-            subject=repeat.said.subject,
-            subject_key=repeat.said.subject_key,
-            event_time=repeat.said.given.event_time,
-            tags=list(repeat.said.given.tags),
             at=repeat.said.at,
+            **_told(repeat),
         )
     )
     change = None
@@ -130,8 +127,20 @@ async def _put_sighting(
         at=said.at,
         counted=because is None,
         uncounted=because.value if because else None,
+        **_told(repeat),
     )
     return sighting
+
+
+def _told(repeat: Repeat) -> dict[str, Any]:
+    """What came with a statement beside its words."""
+    said = repeat.said
+    return {
+        "subject": said.subject,
+        "subject_key": said.subject_key,
+        "event_time": said.given.event_time,
+        "tags": list(said.given.tags),
+    }
 
 
 async def _corroborate(

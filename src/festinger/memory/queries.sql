@@ -148,9 +148,10 @@ with stored as (
     returning *
 ), first_sighting as (
     insert into memory_sighting (space_id, id, memory_id, agent_id, session_id, day, origin, trust, wording, source,
-        episode_id, turn_id, at, counted, uncounted_because)
+        episode_id, turn_id, at, counted, uncounted_because, told)
     select s.space_id, s.id, s.id, %(agent)s, %(session)s, %(day)s, s.origin, s.trust, s.content, s.source,
-        s.episode_id, s.turn_id, s.created_at, %(counted)s, %(uncounted)s
+        s.episode_id, s.turn_id, s.created_at, %(counted)s, %(uncounted)s,
+        jsonb_build_object('subject', s.subject, 'subject_key', s.subject_key, 'event_time', s.event_time, 'tags', s.tags)
     from stored s
 ), stored_vector as (
     insert into memory_vector (space_id, memory_id, model, purpose, dims, text_hash, embedding, at)
@@ -255,9 +256,11 @@ where space_id = %(space)s and id = %(id)s and pending <> %(pending)s;
 -- name: put_sighting
 -- Notes that a memory was said again.
 insert into memory_sighting (space_id, id, memory_id, agent_id, session_id, day, origin, trust, wording, source,
-    episode_id, turn_id, similarity, judgement_id, at, counted, uncounted_because)
+    episode_id, turn_id, similarity, judgement_id, at, counted, uncounted_because, told)
 values (%(space)s, %(id)s, %(memory)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(trust)s, %(wording)s, %(source)s,
-    %(episode)s, %(turn)s, %(similarity)s, %(judgement)s, %(at)s, %(counted)s, %(uncounted)s);
+    %(episode)s, %(turn)s, %(similarity)s, %(judgement)s, %(at)s, %(counted)s, %(uncounted)s,
+    jsonb_build_object('subject', %(subject)s::text, 'subject_key', %(subject_key)s::text,
+        'event_time', %(event_time)s::timestamptz, 'tags', %(tags)s::text[]));
 
 -- name: counted_causes
 -- What of a cause has counted for a memory: itself, and all of its agent, day and origin.
@@ -623,6 +626,24 @@ update episode set title = case when title = %(was_title)s then %(title)s else t
 where space_id = %(space)s and id = %(id)s and state = 'summarised' and summarised_by = 'extract'
 returning *;
 
+-- name: episodes_that_said
+-- The episodes in which something was said.
+select distinct t.episode_id from episode_turn t where t.space_id = %(space)s and t.content ~* %(pattern)s;
+
+-- name: retell_episode
+-- Writes anew what an episode was about, in its own words.
+update episode set title = %(title)s, summary = %(summary)s, summarised_by = %(by)s, summarised_at = %(at)s,
+    outcome = null, topics = '{}', prompt_hash = null, lessons = '[]', version = version + 1
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: reword_summary
+-- Gives the memory of a summary other words, with nothing that was made of the former ones.
+update memory set content = %(content)s, content_contextualized = null, compressed = null, fold = %(fold)s,
+    gist = %(gist)s, subject = null, subject_key = null, attribute_key = null, value_key = null,
+    version = version + 1, updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s and source = %(source)s;
+
 -- name: skip_episode
 -- Notes that there is nothing to say about an episode, and why.
 update episode set skipped = %(reason)s, facts_at = %(at)s, version = version + 1
@@ -956,6 +977,11 @@ returning m.id, f.status as was;
 -- Which of some marks are of forgotten words.
 select b.mark from forgotten_mark b where b.space_id = %(space)s and b.mark = any(%(marks)s::text[]);
 
+-- name: find_later_bans
+-- Which of some marks are of words that were forgotten after a moment.
+select b.mark from forgotten_mark b
+where b.space_id = %(space)s and b.mark = any(%(marks)s::text[]) and b.at > %(since)s;
+
 -- name: put_ban
 -- Keeps a mark of forgotten words.
 insert into forgotten_mark (space_id, mark, at) values (%(space)s, %(mark)s, %(at)s) on conflict do nothing;
@@ -986,6 +1012,11 @@ update memory set confidence = %(confidence)s, evidence_count = %(evidence_count
     confidence_ceiling = %(confidence_ceiling)s, weight_ceiling = %(weight_ceiling)s, weight_alpha = %(weight_alpha)s,
     weight_beta = %(weight_beta)s, cause_count = %(causes)s, confirmation_count = %(confirmations)s,
     last_confirmed = %(last_confirmed)s, updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s;
+
+-- name: refill
+-- Gives a memory the subject, time and tags that the sightings which are left told.
+update memory set subject = %(subject)s, subject_key = %(subject_key)s, event_time = %(event_time)s, tags = %(tags)s
 where space_id = %(space)s and id = %(id)s;
 
 -- name: found_anew

@@ -174,6 +174,7 @@ async def retell(desk: Desk, transaction: Transaction, space: SpaceId, memory: U
     first = next((row for row in rows if row["moved_by"] is None and row["because"] != REPAIRED), None)
     if first is not None and first["id"] != found.id and _founder_is_gone(found, rows):
         await _found_anew(transaction, found, first)
+    await _refill(transaction, found, rows)
     changed = [
         {"space": space, "id": id_, "counted": because is None, "because": because}
         for id_, because in told.uncounted.items()
@@ -196,6 +197,29 @@ async def retell(desk: Desk, transaction: Transaction, space: SpaceId, memory: U
 
 def _founder_is_gone(memory: Memory, rows: Sequence[Mapping[str, Any]]) -> bool:
     return not any(row["id"] == memory.id and row["because"] != REPAIRED for row in rows)
+
+
+def filled(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Subject, time and tags of a memory by what came with its sightings, in their order: the first that says
+    something is kept, tags are united."""
+    kept: dict[str, Any] = {}
+    for name in ("subject", "subject_key", "event_time"):
+        kept[name] = next((each[name] for each in told if each[name] is not None), None)
+    tags = list(told[0]["tags"]) if told else []
+    later = {tag for each in told[1:] for tag in each["tags"]}
+    # Learning leaves the tags of the first in their order; whoever says it again has them sorted.
+    return kept | {"tags": sorted({*tags, *later}) if told[1:] else tags}
+
+
+async def _refill(transaction: Transaction, memory: Memory, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Take back what only sightings told that are gone. What a person wrote over it since stays."""
+    left = [row for row in rows if row["moved_by"] is None and row["because"] != REPAIRED]
+    changes = await changes_of(transaction, memory.space_id, [memory.id])
+    is_edited = any(each.op is Op.EDIT and each.undone_at is None for each in changes)
+    if not left or is_edited or any(row["told"] is None for row in left):
+        return
+    told = [row["told"] for row in left if row["because"] != Uncounted.QUARANTINED or row is left[0]]
+    await transaction.run(Q["refill"], space=memory.space_id, id=memory.id, **filled(told))
 
 
 async def _found_anew(transaction: Transaction, memory: Memory, first: Mapping[str, Any]) -> None:

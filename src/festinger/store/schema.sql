@@ -939,6 +939,7 @@ CREATE TABLE public.memory_sighting (
     counted boolean NOT NULL,
     uncounted_because text,
     moved_by uuid,
+    told jsonb,
     CONSTRAINT memory_sighting_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
     CONSTRAINT memory_sighting_trust_check CHECK (((trust >= (0)::double precision) AND (trust <= (1)::double precision)))
 );
@@ -952,6 +953,8 @@ COMMENT ON COLUMN public.memory_sighting.similarity IS 'cosine between this word
 COMMENT ON COLUMN public.memory_sighting.counted IS 'whether it brought a new cause';
 
 COMMENT ON COLUMN public.memory_sighting.moved_by IS 'the merge that brought it here from a twin';
+
+COMMENT ON COLUMN public.memory_sighting.told IS 'subject, time and tags that came with it; none where that was not kept yet';
 
 CREATE TABLE public.memory_vector (
     space_id text NOT NULL,
