@@ -20,9 +20,9 @@ from festinger.memory.memory import Place
 from festinger.retrieval.candidate import MEMORY, TURN, Candidate, Vector, candidate_of
 from festinger.retrieval.cue import Cue, cue_hash
 from festinger.retrieval.desk import Desk, Size
-from festinger.retrieval.scoring import VECTOR_ARM, WORDS_ARM, Asked
+from festinger.retrieval.scoring import VECTOR_ARM, Asked
 from festinger.retrieval.wish import Blend, Wish
-from festinger.retrieval.words import Held, Statistics, bm25, held, pool_query, quoted, rarest
+from festinger.retrieval.words import Statistics, pool_query, quoted, rarest
 from festinger.seeing.metrics import RECALL_ARM_SECONDS
 from festinger.settings.tree import RetrievalSettings
 from festinger.store.pool import Transaction
@@ -156,9 +156,7 @@ async def find(
     types = {row["ref"]: row["type"] for row in rows}
     arms: dict[str, list[UUID]] = {}
     for row in rows:
-        if row["arm"] != WORDS_ARM:
-            arms.setdefault(row["arm"], []).append(row["ref"])
-    arms[WORDS_ARM] = _best_by_words(rows, read.asked, settings)
+        arms.setdefault(row["arm"], []).append(row["ref"])
     if probe is None:
         arms.pop(VECTOR_ARM, None)
     return Found(arms={arm: refs for arm, refs in arms.items() if refs}, types=types)
@@ -195,35 +193,19 @@ def _search(
         "queries": [quoted(term) for term in chosen],
         "memory_idf": [statistics[MEMORY].idf(term) for term in chosen],
         "turn_idf": [statistics[TURN].idf(term) for term in chosen],
+        "memory_idfs": [statistics[MEMORY].idf(term) for term in terms],
+        "turn_idfs": [statistics[TURN].idf(term) for term in terms],
+        "memory_average": statistics[MEMORY].average,
+        "turn_average": statistics[TURN].average,
+        "k1": settings.bm25_k1,
+        "b": settings.bm25_b,
+        "beside": settings.context_weight,
         "close": CLOSE,
         "arm": settings.arm_size,
         "near": settings.prefilter if wish.blend is Blend.MIND else settings.arm_size,
         "from": span.start if span else None,
         "to": span.end if span else None,
     }
-
-
-def _best_by_words(
-    rows: Sequence[Mapping[str, Any]], asked: Asked, settings: RetrievalSettings
-) -> list[UUID]:
-    scores = [
-        (
-            -bm25(
-                _held(row, settings), asked.statistics[row["type"]], k1=settings.bm25_k1, b=settings.bm25_b
-            ),
-            row,
-        )
-        for row in rows
-        if row["arm"] == WORDS_ARM
-    ]
-    ordered = sorted(scores, key=lambda each: (each[0], str(each[1]["ref"])))
-    return [row["ref"] for _, row in ordered[: settings.arm_size]]
-
-
-def _held(row: Mapping[str, Any], settings: RetrievalSettings) -> Held:
-    return held(
-        row["terms"], row["own"], row["beside"], length=row["len"], context_weight=settings.context_weight
-    )
 
 
 async def fetch(

@@ -71,72 +71,85 @@ with eligible as not materialized (
       and (%(must)s::text is null or exists (
           select 1 from turn_index w where w.space_id = %(space)s and w.turn_id = t.turn_id and w.part = 0
             and w.content_tsv @@ %(must)s::tsquery))
+), asked as materialized (
+    -- Read once: a plan that is kept would read the queries anew for every row.
+    select * from unnest(%(queries)s::tsquery[], %(memory_idf)s::double precision[], %(turn_idf)s::double precision[])
+        as w (q, memory_idf, turn_idf)
 ), memory_pool as (
-    select e.id, e.content_tsv from eligible e
+    select e.id, e.content_tsv, length(e.content_tsv) as len from eligible e
     where %(by_words)s and e.content_tsv @@ %(memory_pool)s::tsquery
-    order by (select sum(w.idf) from unnest(%(queries)s::tsquery[], %(memory_idf)s::double precision[]) as w (q, idf)
-              where e.content_tsv @@ w.q) desc nulls last, e.id
+    order by (select sum(a.memory_idf) from asked a where e.content_tsv @@ a.q) desc nulls last, len, e.id
     limit %(close)s
 ), turn_pool as (
     select s.turn_id, s.content_tsv, s.len from said s
     where %(by_words)s and s.part = 0 and s.content_tsv @@ %(turn_pool)s::tsquery
-    order by (select sum(w.idf) from unnest(%(queries)s::tsquery[], %(turn_idf)s::double precision[]) as w (q, idf)
-              where s.content_tsv @@ w.q) desc nulls last, s.turn_id
+    order by (select sum(a.turn_idf) from asked a where s.content_tsv @@ a.q) desc nulls last, s.len, s.turn_id
     limit %(close)s
 )
-select 'vector' as arm, 'memory' as type, near.id as ref, null::text[] as terms, null::integer[] as own,
-    null::integer[] as beside, 0 as len
-from (
+select 'vector' as arm, 'memory' as type, near.id as ref from (
     select e.id from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
     where %(by_vector)s and %(memories_whole)s
       and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
     order by (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0, e.id limit %(near)s
 ) as near
 union all
-select 'vector', 'memory', near.id, null, null, null, 0 from (
+select 'vector', 'memory', near.id from (
     select e.id from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
     where %(by_vector)s and not %(memories_whole)s
       and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
     order by v.embedding::halfvec({dims}) <=> %(probe)s::halfvec limit %(near)s
 ) as near
 union all
-select distinct 'vector', 'turn', near.turn_id, null::text[], null::integer[], null::integer[], 0 from (
+select distinct 'vector', 'turn', near.turn_id from (
     select s.turn_id from said s
     where %(by_vector)s and %(turns_whole)s and s.model = {model}
     order by (s.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0, s.turn_id limit 2 * %(near)s
 ) as near
 union all
-select distinct 'vector', 'turn', near.turn_id, null::text[], null::integer[], null::integer[], 0 from (
+select distinct 'vector', 'turn', near.turn_id from (
     select s.turn_id from said s
     where %(by_vector)s and not %(turns_whole)s and s.model = {model}
     order by s.embedding::halfvec({dims}) <=> %(probe)s::halfvec limit 2 * %(near)s
 ) as near
 union all
-select 'words', 'memory', p.id, held.terms, held.own, null, length(p.content_tsv) from memory_pool p
-cross join lateral (
-    select array_agg(u.lexeme) as terms, array_agg(coalesce(cardinality(u.positions), 1)) as own
-    from unnest(p.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
-) as held
+select 'words', 'memory', best.id from (
+    select p.id from memory_pool p
+    cross join lateral unnest(p.content_tsv) as u (lexeme, positions, weights)
+    join unnest(%(terms)s::text[], %(memory_idfs)s::double precision[]) as w (term, idf) on w.term = u.lexeme
+    cross join lateral (select coalesce(cardinality(u.positions), 1) as tf) as held
+    group by p.id, p.len
+    order by sum(w.idf * held.tf * (%(k1)s::double precision + 1) / (held.tf + %(k1)s::double precision
+        * (1 - %(b)s::double precision + %(b)s::double precision * p.len
+            / %(memory_average)s::double precision))) desc, p.id
+    limit %(arm)s
+) as best
 union all
-select 'words', 'turn', p.turn_id, held.terms, held.own, held.beside, p.len from turn_pool p
-cross join lateral (
-    select array_agg(u.lexeme) as terms, array_agg(cardinality(array_positions(u.weights, 'A'))) as own,
-        array_agg(cardinality(array_positions(u.weights, 'D'))) as beside
-    from unnest(p.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
-) as held
+select 'words', 'turn', best.turn_id from (
+    select p.turn_id from turn_pool p
+    cross join lateral unnest(p.content_tsv) as u (lexeme, positions, weights)
+    join unnest(%(terms)s::text[], %(turn_idfs)s::double precision[]) as w (term, idf) on w.term = u.lexeme
+    cross join lateral (select cardinality(array_positions(u.weights, 'A'))
+        + %(beside)s::double precision * cardinality(array_positions(u.weights, 'D')) as tf) as held
+    where held.tf > 0
+    group by p.turn_id, p.len
+    order by sum(w.idf * held.tf * (%(k1)s::double precision + 1) / (held.tf + %(k1)s::double precision
+        * (1 - %(b)s::double precision + %(b)s::double precision * p.len
+            / %(turn_average)s::double precision))) desc, p.turn_id
+    limit %(arm)s
+) as best
 union all
-select 'time', 'memory', dated.id, null, null, null, 0 from (
+select 'time', 'memory', dated.id from (
     select e.id from eligible e
     where %(from)s::timestamptz is not null and e.happened >= %(from)s and e.happened < %(to)s
-    order by (select sum(w.idf) from unnest(%(queries)s::tsquery[], %(memory_idf)s::double precision[]) as w (q, idf)
-              where e.content_tsv @@ w.q) desc nulls last, e.happened desc, e.id limit %(arm)s
+    order by (select sum(a.memory_idf) from asked a where e.content_tsv @@ a.q) desc nulls last,
+        e.happened desc, e.id limit %(arm)s
 ) as dated
 union all
-select 'time', 'turn', dated.turn_id, null, null, null, 0 from (
+select 'time', 'turn', dated.turn_id from (
     select s.turn_id from said s
     where %(from)s::timestamptz is not null and s.at >= %(from)s and s.at < %(to)s and s.part = 0
-    order by (select sum(w.idf) from unnest(%(queries)s::tsquery[], %(turn_idf)s::double precision[]) as w (q, idf)
-              where s.content_tsv @@ w.q) desc nulls last, s.at desc, s.turn_id limit %(arm)s
+    order by (select sum(a.turn_idf) from asked a where s.content_tsv @@ a.q) desc nulls last,
+        s.at desc, s.turn_id limit %(arm)s
 ) as dated;
 
 -- name: fetch
