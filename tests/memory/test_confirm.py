@@ -181,6 +181,24 @@ async def test_a_model_that_repeats_what_was_brought_to_mind_teaches_nothing(sto
     assert by_person.action is Action.CONFIRMED
 
 
+@pytest.mark.requirement("M-90")
+@pytest.mark.parametrize("origin", ["person", "model", "document"])
+async def test_what_was_brought_to_mind_is_cut_out_though_its_tags_are_gone(store: Store, origin: str):
+    first = await Mind(store).learn("Ann keeps seven hives of bees behind the old barn")
+
+    async def surfaced(_place: Place, _turns: int) -> tuple[object, ...]:
+        return (known(first),)
+
+    mind = Mind(store, surfaced=surfaced, seed=2)  # type: ignore[arg-type]
+    said = "Ann keeps seven hives of bees behind the old barn. The ferry to the island leaves before noon."
+    learned = await mind.learn(said, origin=origin, session="talk")
+    elsewhere = await mind.learn(f"{said} Carla knows.", origin=origin, session="")
+
+    assert (await mind.memory(learned)).content == "The ferry to the island leaves before noon."
+    assert (await mind.memory(first)).confirmation_count == 0
+    assert (await mind.memory(elsewhere)).content == f"{said} Carla knows."
+
+
 @pytest.mark.requirement("M-31")
 async def test_the_same_call_again_gives_the_first_result(store: Store):
     mind = Mind(store)

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.jobs.desk import rows
 from tests.memory.oblivion import eraser_of, ledger_in, places_of
 from tests.memory.remembering import Mind, changed, events, known, memories, now, says, texts
@@ -16,6 +18,8 @@ from festinger.memory.decision import Action
 from festinger.memory.kinds import Status
 from festinger.memory.recheck import recheck
 from festinger.memory.repairing import Mode, repair
+from festinger.memory.replaying import filled
+from festinger.memory.revising import edit
 from festinger.memory.selector import Selector
 from festinger.memory.undoing import undo
 from festinger.store.pool import Store
@@ -96,6 +100,66 @@ async def test_votes_that_it_gave_are_taken_back_to_the_last_bit(store: Store, t
     assert bob.belief == ada.belief
     assert (bob.cause_count, bob.confirmation_count) == (ada.cause_count, ada.confirmation_count) == (3, 2)
     assert bob.last_confirmed == ada.last_confirmed
+
+
+@pytest.mark.requirement("M-84")
+async def test_subject_time_and_tags_that_only_it_filled_in_are_taken_back(store: Store, tmp_path: Path):
+    mind = Mind(store)
+    eraser = eraser_of(mind, ledger_in(tmp_path))
+    text = "grinding happens on Tuesdays"
+    await mind.learn(text, tags=("mill",))
+    mind.forward()
+    await mind.learn(text, session="s2", tags=("work",))
+    before = await snapshot(store)
+    mind.forward()
+    bad = await poison(
+        mind, text, subject="the evil mill", tags=("cursed", "work"), event_time=mind.hands.now
+    )
+    told = await mind.memory(bad)
+    assert (told.subject, told.tags) == ("the evil mill", ("cursed", "mill", "work"))
+
+    done = await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY)
+
+    after = await snapshot(store)
+    after["sighting"] = [row for row in after["sighting"] if row["row"]["uncounted_because"] != "repaired"]
+    assert after == before
+    assert done.change is not None
+    await undo(mind.desk, MAIN_SPACE, done.change, by=BY)
+    assert (await mind.memory(bad)).tags == ("cursed", "mill", "work")
+
+
+async def test_what_a_person_wrote_over_it_stays(store: Store, tmp_path: Path):
+    mind = Mind(store)
+    eraser = eraser_of(mind, ledger_in(tmp_path))
+    first = await mind.learn("grinding happens on Tuesdays")
+    await poison(mind, "grinding happens on Tuesdays", subject="the evil mill")
+    await edit(mind.desk, MAIN_SPACE, known(first), "grinding happens on Mondays", by=BY)
+
+    await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY)
+
+    assert (await mind.memory(first)).content == "grinding happens on Mondays"
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "subject": st.none() | st.text(max_size=3),
+                "subject_key": st.none() | st.text(max_size=3),
+                "event_time": st.none(),
+                "tags": st.lists(st.sampled_from("abc"), unique=True),
+            }
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_the_first_that_names_a_subject_names_it_and_all_tags_are_kept(told: list[dict[str, Any]]):
+    kept = filled(told)
+
+    named = [each["subject"] for each in told if each["subject"] is not None]
+    assert kept["subject"] == (named[0] if named else None)
+    assert set(kept["tags"]) == {tag for each in told for tag in each["tags"]}
 
 
 async def test_a_vote_that_had_no_room_counts_once_there_is(store: Store, tmp_path: Path):

@@ -5,6 +5,8 @@ part, texts that are made again, room given back), those that keep a space withi
 model, and what other rooms take back with a repair.
 """
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -26,7 +28,9 @@ from festinger.memory.repairing import Mode, Repaired, TakeBack, repair
 from festinger.memory.selector import Selector
 from festinger.store.forgotten import Ledger, open_ledger
 from festinger.store.home import Layout
+from festinger.store.spooled import cut_files
 from festinger.store.sweeping import vacuum
+from festinger.text.cutting import Cut
 from festinger.world.forgetting import forget_message
 
 if TYPE_CHECKING:
@@ -76,7 +80,13 @@ def forgetting_of(app: "App") -> Forgetting:
     """With what every room above takes back of the same source."""
     outcomes = getattr(app, "outcomes", None)
     others = (outcomes.take_back,) if outcomes is not None else ()
-    return Forgetting(eraser=Eraser(desk=app.memory.desk, ledger=ledger_of(app)), others=others)
+    folder = Layout(home=app.home).spool
+
+    async def outside(cuts: Sequence[Cut]) -> int:
+        return await asyncio.to_thread(cut_files, folder, cuts)
+
+    eraser = Eraser(desk=app.memory.desk, ledger=ledger_of(app), outside=outside)
+    return Forgetting(eraser=eraser, others=others)
 
 
 def register_forgetting(app: "App") -> None:

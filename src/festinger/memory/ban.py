@@ -17,6 +17,8 @@ from festinger.memory.given import Said
 from festinger.store.forgotten import Forgotten, Ledger, append
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
+from festinger.text.cutting import Cut, cuts
+from festinger.text.sentences import sentences_in
 
 Q = queries_of("festinger.memory")
 
@@ -60,15 +62,45 @@ async def ban(transaction: Transaction, made: Iterable[Forgotten]) -> None:
 def is_forgotten_by(ledger: Ledger) -> IsForgotten:
     """The port by which learning asks."""
 
-    async def is_forgotten(transaction: Transaction, space: SpaceId, said: Said) -> bool:
-        marks = marks_of(ledger, said.fold, said.gist)
-        rows = await transaction.all(Q["find_bans"], space=space, marks=marks)
-        if not rows:
-            return False
-        if said.origin is not Origin.PERSON or not said.given.asked:
-            return True
-        lifted = [Forgotten(space=space, kind=LIFTED, id="", mark=row["mark"], at=said.at) for row in rows]
-        await write(transaction, ledger, lifted)
-        return False
+    async def is_forgotten(transaction: Transaction, space: SpaceId, said: Sequence[Said]) -> list[bool]:
+        marks = [frozenset(marks_of(ledger, each.fold, each.gist)) for each in said]
+        rows = await transaction.all(Q["find_bans"], space=space, marks=sorted(frozenset().union(*marks)))
+        banned = {row["mark"] for row in rows}
+        anew = [own & banned for own, each in zip(marks, said, strict=True) if is_said_anew(each)]
+        if lifted := frozenset().union(*anew):
+            at = max(each.at for each in said)
+            made = [Forgotten(space=space, kind=LIFTED, id="", mark=mark, at=at) for mark in sorted(lifted)]
+            await write(transaction, ledger, made)
+        return [
+            not own.isdisjoint(banned) and not is_said_anew(each)
+            for own, each in zip(marks, said, strict=True)
+        ]
 
     return is_forgotten
+
+
+def is_said_anew(said: Said) -> bool:
+    """Whether a person says something and wants it learnt, which lifts a ban."""
+    return said.origin is Origin.PERSON and said.given.asked
+
+
+async def without_forgotten(
+    transaction: Transaction, ledger: Ledger, space: SpaceId, texts: Sequence[str], *, since: datetime
+) -> list[str]:
+    """Texts that come late, without the sentences that were forgotten after they were said."""
+    marks = {
+        sentence: frozenset(marks_of(ledger, fold_mark(sentence), gist_mark(sentence)))
+        for text in texts
+        for sentence in sentences_in(text)
+    }
+    asked = sorted(frozenset().union(*marks.values()))
+    rows = await transaction.all(Q["find_later_bans"], space=space, marks=asked, since=since) if asked else []
+    banned = {row["mark"] for row in rows}
+    patterns = list(cuts(sentence for sentence, own in marks.items() if not own.isdisjoint(banned)))
+    return [_cut(text, patterns) for text in texts]
+
+
+def _cut(text: str, patterns: Iterable[Cut]) -> str:
+    for cut in patterns:
+        text = cut.out_of(text)
+    return text

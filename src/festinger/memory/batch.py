@@ -1,8 +1,9 @@
 """How are many statements learnt at once?
 
-A hundred at a time: embedded in one call, looked up in one transaction, written in another, each item in a savepoint
-of its own. Twins within a batch are found like any others, because what was written before in the same transaction
-is seen. One bad item gives its own error and stops no other; batches that are done stay.
+A hundred at a time: recognised in one transaction that asks for all of them at once, embedded in one call, looked up
+in one transaction, judged together, and written in another transaction, each item in a savepoint of its own. Twins
+within a batch are found like any others, because what was written before in the same transaction is seen. One bad item
+gives its own error and stops no other; batches that are done stay.
 """
 
 from collections import Counter
@@ -11,17 +12,19 @@ from dataclasses import replace
 
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, StoreDown, TooLarge
-from festinger.memory.candidates import look
-from festinger.memory.comparing import compare
+from festinger.memory.candidates import Found, Seen, how_far, look
+from festinger.memory.comparing import Question, compare_all
 from festinger.memory.decision import Action
 from festinger.memory.desk import Desk
 from festinger.memory.given import Given
-from festinger.memory.learn import counted, recognise, words_of, write_once, written
+from festinger.memory.learn import carry_out, counted, learn, words_of, write_once, written
 from festinger.memory.learned import Learned
 from festinger.memory.memory import Place
 from festinger.memory.pairs import settle_within
 from festinger.memory.prepared import Prepared
-from festinger.memory.vectors import embed
+from festinger.memory.recognising import Known, Repeated, recognise_all, reminded
+from festinger.memory.vectors import Embedded, embed
+from festinger.memory.writing import lock_owners
 from festinger.store.pool import Transaction
 
 BATCH = 100
@@ -63,53 +66,87 @@ class _Reporter:
 
 
 async def _learn_batch(desk: Desk, place: Place, items: Sequence[Given]) -> list[Learned]:
-    known = [await _recognised(desk, place, item) for item in items]
-    prepared = await _prepared(desk, place, [each for each in known if isinstance(each, Prepared)])
-    learned = iter(await _written(desk, prepared))
-    found = [each if isinstance(each, Learned) else next(learned) for each in known]
-    return [counted(await settle_within(desk, place, each)) for each in found]
+    surfaced = await reminded(desk, place, items)
+    async with desk.store.transaction() as transaction:
+        known = await recognise_all(desk, transaction, place, items, surfaced=surfaced)
+    ready = await _prepared(desk, place, known)
+    return [
+        await _learnt_alone(desk, place, item)
+        if each is None
+        else counted(await settle_within(desk, place, each))
+        for each, item in zip(await _written(desk, place, ready), items, strict=True)
+    ]
 
 
-async def _recognised(desk: Desk, place: Place, item: Given) -> Prepared | Learned:
+async def _prepared(desk: Desk, place: Place, known: Sequence[Known]) -> list[Known]:
+    """What goes the long way, with its vectors and with what was said of it and its candidates."""
+    new = [each for each in known if isinstance(each, Prepared)]
+    vectors = await embed(desk, [words_of(each.said) for each in new])
+    found = await _candidates(desk, place, new, vectors)
+    asked = [
+        Question(said=each.said, candidates=seen.candidates, ref=each.ref, vectors=vector)
+        for each, seen, vector in zip(new, found, vectors, strict=True)
+    ]
+    ready = iter(
+        replace(each, vectors=vector, seen=seen.seen, compared=tuple(compared))
+        for each, vector, seen, compared in zip(
+            new, vectors, found, await compare_all(desk, place.space, asked), strict=True
+        )
+    )
+    return [next(ready) if isinstance(each, Prepared) else each for each in known]
+
+
+async def _candidates(
+    desk: Desk, place: Place, new: Sequence[Prepared], vectors: Sequence[Embedded | None]
+) -> list[Found]:
+    seen: dict[str | None, Seen] = {}
+    found = []
+    async with desk.store.transaction() as transaction:
+        for each, vector in zip(new, vectors, strict=True):
+            owner = each.said.owner
+            if owner not in seen:
+                seen[owner] = await how_far(transaction, place.space, each.said)
+            found.append(await look(desk, transaction, place.space, each.said, vector, seen=seen[owner]))
+    return found
+
+
+async def _written(desk: Desk, place: Place, ready: Sequence[Known]) -> list[Learned | None]:
+    """All of them in one transaction; if others were in its way, one by one."""
     try:
-        return await recognise(desk, place, item)
+        async with desk.store.transaction() as transaction:
+            await lock_owners(transaction, [each for each in map(_to_write, ready) if each is not None])
+            return [await _write_item(desk, transaction, place, each) for each in ready]
+    except StoreDown as error:
+        if error.details.get("kind") != "busy":
+            raise
+    return [await written(desk, each) if isinstance(each, Prepared) else None for each in ready]
+
+
+def _to_write(known: Known) -> Prepared | None:
+    return known.prepared if isinstance(known, Repeated) else known if isinstance(known, Prepared) else None
+
+
+async def _write_item(desk: Desk, transaction: Transaction, place: Place, known: Known) -> Learned | None:
+    """What became of one item; none if it must be learnt by itself, because what it repeats has changed since."""
+    if isinstance(known, FestingerError):
+        return failed(known)
+    if isinstance(known, Learned):
+        return known
+    try:
+        async with transaction.savepoint():
+            if isinstance(known, Prepared):
+                return await write_once(desk, transaction, known, locked=True)
+            done = await carry_out(desk, transaction, place, known)
+            return done if isinstance(done, Learned) else None
     except StoreDown:
         raise
     except FestingerError as error:
         return failed(error)
 
 
-async def _prepared(desk: Desk, place: Place, known: Sequence[Prepared]) -> list[Prepared]:
-    vectors = await embed(desk, [words_of(each.said) for each in known])
-    async with desk.store.transaction() as transaction:
-        found = [
-            await look(desk, transaction, place.space, each.said, vector)
-            for each, vector in zip(known, vectors, strict=True)
-        ]
-    ready = []
-    for each, vector, seen in zip(known, vectors, found, strict=True):
-        compared = await compare(desk, place.space, each.said, seen.candidates, ref=each.ref, vectors=vector)
-        ready.append(replace(each, vectors=vector, seen=seen.seen, compared=tuple(compared)))
-    return ready
-
-
-async def _written(desk: Desk, prepared: Sequence[Prepared]) -> list[Learned]:
-    """All of them in one transaction; if others were in its way, one by one."""
-    if not prepared:
-        return []
+async def _learnt_alone(desk: Desk, place: Place, item: Given) -> Learned:
     try:
-        async with desk.store.transaction() as transaction:
-            return [await _write_item(desk, transaction, each) for each in prepared]
-    except StoreDown as error:
-        if error.details.get("kind") != "busy":
-            raise
-    return [await written(desk, each) for each in prepared]
-
-
-async def _write_item(desk: Desk, transaction: Transaction, prepared: Prepared) -> Learned:
-    try:
-        async with transaction.savepoint():
-            return await write_once(desk, transaction, prepared)
+        return await learn(desk, place, item)
     except StoreDown:
         raise
     except FestingerError as error:

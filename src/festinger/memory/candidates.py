@@ -63,26 +63,37 @@ class Found:
     seen: Seen
 
 
-async def known_as(transaction: Transaction, space: SpaceId, key: str | None) -> str | None:
-    """A subject by the name that the vocabulary has for it."""
-    if key is None:
-        return None
-    token = key.replace(" ", "_")
-    rows = await rows_of(transaction, space, [token])
-    return rows[token].token.replace("_", " ") if token in rows else key
+async def known_as(transaction: Transaction, space: SpaceId, keys: Sequence[str | None]) -> list[str | None]:
+    """Subjects by the names that the vocabulary has for them."""
+    tokens = {key: key.replace(" ", "_") for key in keys if key is not None}
+    rows = await rows_of(transaction, space, set(tokens.values())) if tokens else {}
+    names = {key: rows[token].token.replace("_", " ") for key, token in tokens.items() if token in rows}
+    return [None if key is None else names.get(key, key) for key in keys]
 
 
 async def look(
-    desk: Desk, transaction: Transaction, space: SpaceId, said: Said, vectors: Embedded | None
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    said: Said,
+    vectors: Embedded | None,
+    *,
+    seen: Seen | None = None,
 ) -> Found:
-    """The candidates of a statement, and how far one has seen."""
-    row = await transaction.one(Q["newest_of_owners"], space=space, owner=said.owner)
+    """The candidates of a statement that are worth judging, and how far one has seen; `seen` if that is known."""
+    seen = seen or await how_far(transaction, space, said)
     ids = dict.fromkeys(await _near(desk, transaction, space, said, vectors))
     ids |= dict.fromkeys(await _related(desk, transaction, space, said))
     if vectors is None:
         ids |= dict.fromkeys(await _by_words(transaction, space, said))
-    found = await score(transaction, space, list(ids), vectors)
-    return Found(candidates=tuple(found), seen=Seen(own=row["own"], shared=row["shared"]))
+    found = await score(transaction, space, said, list(ids), vectors)
+    return Found(candidates=tuple(found), seen=seen)
+
+
+async def how_far(transaction: Transaction, space: SpaceId, said: Said) -> Seen:
+    """How far the memories go that whoever says this can see."""
+    row = await transaction.one(Q["newest_of_owners"], space=space, owner=said.owner)
+    return Seen(own=row["own"], shared=row["shared"])
 
 
 async def look_again(
@@ -93,20 +104,33 @@ async def look_again(
     window |= {"own": seen.own, "shared": seen.shared}
     if vectors is None:
         return scored(await transaction.all(Q["newer_unscored"], **window))
-    return scored(await nearest(transaction, Q["newer_scored"], vectors.compare, **window))
+    marks = _marks(said, vectors)
+    return scored(await nearest(transaction, Q["newer_scored"], vectors.compare, **window, **marks))
 
 
 async def score(
-    transaction: Transaction, space: SpaceId, memories: Sequence[Any], vectors: Embedded | None
+    transaction: Transaction, space: SpaceId, said: Said, memories: Sequence[Any], vectors: Embedded | None
 ) -> list[Candidate]:
-    """Some memories with their exact cosine, nearest first."""
+    """Of some memories those that are worth judging, with their exact cosine, nearest first."""
     if not memories:
         return []
+    some = {"space": space, "memories": list(memories)}
     if vectors is None:
-        return scored(await transaction.all(Q["unscored"], space=space, memories=list(memories)))
-    return scored(
-        await nearest(transaction, Q["scored"], vectors.compare, space=space, memories=list(memories))
-    )
+        return scored(await transaction.all(Q["unscored"], **some))
+    return scored(await nearest(transaction, Q["scored"], vectors.compare, **some, **_marks(said, vectors)))
+
+
+def _marks(said: Said, vectors: Embedded) -> dict[str, Any]:
+    """By what the store sees that a judge would be asked about a pair; `worth_judging` has the last word."""
+    check = vectors.bars.check
+    return {
+        # What is rounded up to the bar here must come back from there.
+        "check": None if check is None else check - 10**-DIGITS,
+        "fold": said.fold,
+        "gist": said.gist,
+        "subject": said.subject_key,
+        "attribute": said.slot.attribute if said.slot else None,
+    }
 
 
 def scored(rows: Iterable[dict[str, Any]]) -> list[Candidate]:

@@ -7,7 +7,7 @@ All of it happens in one transaction; the plan is the same transaction, taken ba
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,8 @@ from festinger.judge.records import forget as forget_judgements
 from festinger.memory import ban
 from festinger.memory.changes import Note, Op, write_change
 from festinger.memory.desk import Desk
+from festinger.memory.episodes.retelling import episodes_with
+from festinger.memory.episodes.retelling import retell as retell_episode
 from festinger.memory.gist import fold_mark
 from festinger.memory.replaying import retell
 from festinger.memory.selector import Reach, Selector, reach
@@ -26,7 +28,7 @@ from festinger.store.forgotten import Ledger
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.sweeping import sweep
-from festinger.text.cutting import cuts
+from festinger.text.cutting import Cut, cuts
 from festinger.world.memories import erase_memory_conflicts
 
 Q = queries_of("festinger.memory")
@@ -40,12 +42,21 @@ EVENT_IDS = 100
 """Ids in one event."""
 
 
+Outside = Callable[[Sequence[Cut]], Awaitable[int]]
+"""Cuts words out of what lies outside of the database; how many places held some."""
+
+
+async def nothing_outside(_cuts: Sequence[Cut]) -> int:
+    return 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eraser:
-    """What forgetting needs beside the desk: the ledger outside of the database."""
+    """What forgetting needs beside the desk: the ledger, and what else lies outside of the database."""
 
     desk: Desk
     ledger: Ledger
+    outside: Outside = nothing_outside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +72,13 @@ class Plan:
     """Others said them too: they lose what was said there."""
     predecessors: tuple[MemoryId, ...] = ()
     """What the erased had replaced. It stays history; a person may restore it."""
+    retold: tuple[UUID, ...] = ()
+    """Episodes whose summary is written anew from what is left of their words."""
     rows: Mapping[str, int] = field(default_factory=dict)
     dry_run: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        lists = ("erased", "derived", "remade", "trimmed", "predecessors")
+        lists = ("erased", "derived", "remade", "trimmed", "predecessors", "retold")
         shown: dict[str, Any] = {name: [str(each) for each in getattr(self, name)] for name in lists}
         return shown | {"rows": dict(self.rows), "dry_run": self.dry_run}
 
@@ -120,8 +133,12 @@ async def forget_in(
     predecessors = await erase_rows(transaction, space, sorted(erased), rows, at=desk.clock())
     for memory in trimmed:
         await retell(desk, transaction, space, memory)
-    wordings = await _gone_for_good(transaction, space, said)
-    rows += await sweep(transaction, space, cuts(wordings))
+    wordings = list(cuts(await _gone_for_good(transaction, space, said)))
+    episodes = await episodes_with(transaction, space, wordings)
+    rows += await sweep(transaction, space, wordings)
+    retold = [each for each in episodes if await retell_episode(desk, transaction, space, each)]
+    if not dry_run and (files := await eraser.outside(wordings)):
+        rows["spool"] += files
     await _lock_away(desk, transaction, space, sorted(remade), by=by)
     await _tell(desk, transaction, space, sorted(erased), said)
     return Plan(
@@ -130,6 +147,7 @@ async def forget_in(
         remade=tuple(sorted(remade)),
         trimmed=tuple(trimmed),
         predecessors=tuple(predecessors),
+        retold=tuple(retold),
         rows=dict(sorted(rows.items())),
         dry_run=dry_run,
     )

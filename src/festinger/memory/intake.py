@@ -5,7 +5,7 @@ what nobody asked to learn must be worth keeping. Sources are looked up here, be
 more than they are. A refusal is kept with its reason; nothing is dropped in silence.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from festinger.errors import NotFound
@@ -24,6 +24,7 @@ from festinger.seeing.metrics import MEMORY_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.secret_checks import MARK
+from festinger.text.shingles import without_copies
 
 Q = queries_of("festinger.memory")
 
@@ -42,12 +43,22 @@ class Refusal:
     detail: str = ""
 
 
-async def take_in(desk: Desk, transaction: Transaction, place: Place, given: Given) -> Said | Refusal:
-    """What is learnt of a statement, or why nothing is. Bad input raises."""
+async def take_in(
+    desk: Desk,
+    transaction: Transaction,
+    place: Place,
+    given: Given,
+    *,
+    shown: frozenset[tuple[str, ...]] = frozenset(),
+) -> Said | Refusal:
+    """What is learnt of a statement, or why nothing is. Bad input raises.
+
+    `shown` are the shingles of what was brought to mind in the session: a client may have taken our tags off.
+    """
     terms = desk.terms(place.space)
     given = checked(given, redact=terms.redact)
     desk.step("checked")
-    clean = cleaned(given.text, desk.without_blocks, redact=terms.redact)
+    clean = without_shown(cleaned(given.text, desk.without_blocks, redact=terms.redact), shown)
     desk.step("cleaned")
     if (reason := unfit(given, clean)) is not None:
         return reason
@@ -56,6 +67,12 @@ async def take_in(desk: Desk, transaction: Transaction, place: Place, given: Giv
     trust = trust_in(given.origin, terms.trusts, sources=trusts, by_model=given.worded_by_model)
     suspected = suspicions(clean.text, origin=given.origin, hid=clean.hid) if terms.memory.quarantine else ()
     return marked(given, clean, owner=owner_of(place, given), trust=trust, at=now, suspicions=suspected)
+
+
+def without_shown(clean: Cleaned, shown: frozenset[tuple[str, ...]]) -> Cleaned:
+    """The text without sentences that we brought to mind ourselves. What is nothing else is left as it is: whether it
+    is an echo or a person's word for a memory is decided where memories are known."""
+    return replace(clean, text=without_copies(clean.text, shown) or clean.text)
 
 
 def owner_of(place: Place, given: Given) -> AgentId | None:

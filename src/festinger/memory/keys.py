@@ -5,16 +5,17 @@ kept for a day in the transaction that did it, and given back; the same key with
 """
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from festinger.errors import Replayed
-from festinger.ids import SpaceId
+from festinger.ids import MemoryId, SpaceId
 from festinger.memory.desk import Desk
 from festinger.memory.given import Given
 from festinger.memory.learned import Learned, learned_of
-from festinger.memory.memory import Place
+from festinger.memory.memory import Memory, Place
 from festinger.memory.states import find_all
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -27,21 +28,36 @@ Write = Callable[[], Awaitable[Learned]]
 
 
 async def earlier(desk: Desk, transaction: Transaction, place: Place, given: Given) -> Learned | None:
-    """What a call with this key did, if there was one."""
-    if given.key is None:
-        return None
+    """What a call with this key did, if there was one. Raises `Replayed`."""
+    found = await earlier_all(desk, transaction, place, [given])
+    if isinstance(done := found.get(given.key or ""), Replayed):
+        raise done
+    return done
+
+
+async def earlier_all(
+    desk: Desk, transaction: Transaction, place: Place, items: Sequence[Given]
+) -> dict[str, Learned | Replayed]:
+    """What calls with the keys of these did, by key; an error where one was made with other words."""
+    asked = {given.key: given.body_hash for given in items if given.key}
+    if not asked:
+        return {}
     since = desk.clock() - KEPT_FOR
-    row = await transaction.maybe(
-        Q["find_key"], space=place.space, agent=place.agent, key=given.key, since=since
+    rows = await transaction.all(
+        Q["find_keys"], space=place.space, agent=place.agent, keys=list(asked), since=since
     )
-    if row is None:
-        return None
-    if bytes(row["body_hash"]) != given.body_hash:
-        raise Replayed(f"The key `{given.key[:40]}` was used for other words.")
-    kept = row["result"]
-    memory = UUID(kept["memory"]) if kept["memory"] else None
-    found = await find_all(transaction, place.space, [memory]) if memory else {}
-    return learned_of(kept, next(iter(found.values()), None))
+    kept = [UUID(row["result"]["memory"]) for row in rows if row["result"]["memory"]]
+    memories = await find_all(transaction, place.space, kept) if kept else {}
+    return {row["key"]: _done(row, asked[row["key"]], memories) for row in rows}
+
+
+def _done(
+    row: Mapping[str, Any], body_hash: bytes, memories: Mapping[MemoryId, Memory]
+) -> Learned | Replayed:
+    if bytes(row["body_hash"]) != body_hash:
+        return Replayed(f"The key `{row['key'][:40]}` was used for other words.")
+    kept = row["result"]["memory"]
+    return learned_of(row["result"], memories.get(MemoryId(UUID(kept))) if kept else None)
 
 
 async def prune_keys(desk: Desk, space: SpaceId) -> int:

@@ -8,21 +8,22 @@ judges) happens before it and outside.
 import asyncio
 from dataclasses import replace
 
-from festinger.errors import StoreDown
-from festinger.memory.candidates import Found, known_as, look
+from festinger.errors import FestingerError, StoreDown
+from festinger.memory.candidates import Found, look
 from festinger.memory.comparing import compare
 from festinger.memory.decision import Action
 from festinger.memory.desk import Desk
 from festinger.memory.given import Given, Said
-from festinger.memory.intake import FORGOTTEN, Refusal, refuse, take_in
-from festinger.memory.keys import earlier, once
+from festinger.memory.intake import Refusal, refuse
+from festinger.memory.keys import once
 from festinger.memory.learned import Learned
 from festinger.memory.memory import Place
 from festinger.memory.pairs import judge_pairs, settle_within
 from festinger.memory.prepared import Prepared
+from festinger.memory.recognising import Repeated, Unfit, recognise_all, reminded
 from festinger.memory.states import lock
 from festinger.memory.telling import told
-from festinger.memory.twins import Twin, brought_to_mind, find_twin
+from festinger.memory.twins import Twin
 from festinger.memory.vectors import Embedded, Words, embed_one
 from festinger.memory.writing import say_again, write
 from festinger.seeing.metrics import MEMORY_LEARNT
@@ -52,25 +53,23 @@ async def learn(desk: Desk, place: Place, given: Given) -> Learned:
 
 async def recognise(desk: Desk, place: Place, given: Given) -> Prepared | Learned:
     """The steps that need neither vector nor judge: what is left to be learnt, or what was learnt already."""
-    surfaced = await brought_to_mind(desk, place, given.origin)
+    surfaced = await reminded(desk, place, [given])
     async with desk.store.transaction() as transaction:
-        if (done := await earlier(desk, transaction, place, given)) is not None:
-            return done
-        said = await take_in(desk, transaction, place, given)  # (1) bad input, (2) cleaning, (3) hygiene
-        desk.step("taken in")
-        if isinstance(said, Refusal):
-            return await _refused(desk, transaction, place, given=given, refusal=said)
-        said = replace(said, subject_key=await known_as(transaction, place.space, said.subject_key))
-        prepared = Prepared(place=place, said=said, ref=desk.new_memory_id(), surfaced=surfaced)
-        twin = await find_twin(desk, transaction, place.space, said)  # (4) equal words, (5) equal gist
-        desk.step("twins")
-        if twin is not None and not said.suspicions:
-            return await _repeated(desk, transaction, prepared, twin)
-        if await desk.is_forgotten(transaction, place.space, said):  # (6)
-            refusal = Refusal(reason=FORGOTTEN)
-            return await _refused(desk, transaction, place, given=given, refusal=refusal)
-        desk.step("not forgotten")
-    return prepared
+        [known] = await recognise_all(desk, transaction, place, [given], surfaced=surfaced)
+        if isinstance(known, FestingerError):
+            raise known
+        return await carry_out(desk, transaction, place, known)
+
+
+async def carry_out(
+    desk: Desk, transaction: Transaction, place: Place, known: Prepared | Repeated | Unfit | Learned
+) -> Prepared | Learned:
+    """What follows from a refusal or a repeat; whatever else goes on as it is."""
+    if isinstance(known, Unfit):
+        return await _refused(desk, transaction, place, given=known.given, refusal=known.refusal)
+    if isinstance(known, Repeated):
+        return await _repeated(desk, transaction, known.prepared, known.twin)
+    return known
 
 
 async def candidates(desk: Desk, place: Place, said: Said, vectors: Embedded | None) -> Found:
@@ -92,11 +91,13 @@ async def written(desk: Desk, prepared: Prepared) -> Learned:
     raise AssertionError("the last try returns or raises")
 
 
-async def write_once(desk: Desk, transaction: Transaction, prepared: Prepared) -> Learned:
+async def write_once(
+    desk: Desk, transaction: Transaction, prepared: Prepared, *, locked: bool = False
+) -> Learned:
     """Write it unless a call with the same key did; within a transaction of the caller's."""
 
     async def deed() -> Learned:
-        learned = await write(desk, transaction, prepared)
+        learned = await write(desk, transaction, prepared, locked=locked)
         desk.step("written")
         return learned
 

@@ -114,7 +114,9 @@ async def repair(
     done = Repaired()
     try:
         async with eraser.desk.store.transaction(patient=True) as transaction:
-            done = await _repair(eraser, transaction, space, selector, by=by, mode=mode, others=others)
+            done = await _repair(
+                eraser, transaction, space, selector, by=by, mode=mode, others=others, dry_run=dry_run
+            )
             if dry_run:
                 raise _OnlyPlanned
     except _OnlyPlanned:
@@ -136,6 +138,7 @@ async def _repair(
     by: str,
     mode: Mode,
     others: Sequence[TakeBack],
+    dry_run: bool,
 ) -> Repaired:
     desk = eraser.desk
     await transaction.run(Q["lock_owner"], space=space, owner=None)
@@ -166,9 +169,9 @@ async def _repair(
         conflicts=len(conflicts),
         elsewhere=elsewhere,
     )
-    return await _finish(
-        eraser, work, done, before, meant=meant, mode=mode, conflicts=conflicts, selector=selector
-    )
+    if mode is Mode.FORGET:
+        return await _forget(eraser, work, done, meant=meant, dry_run=dry_run)
+    return await _write_down(work, done, before, conflicts=conflicts, selector=selector)
 
 
 async def _reached(
@@ -288,44 +291,47 @@ async def _calm(work: _Repair, memories: Iterable[MemoryId]) -> None:
             await work.run("set_pending", id=memory.id, pending=False, at=work.desk.clock())
 
 
-async def _finish(
-    eraser: Eraser,
+async def _forget(eraser: Eraser, work: _Repair, done: Repaired, *, meant: Reach, dry_run: bool) -> Repaired:
+    """Erase the memories of it, and of what others said too only what was said there."""
+    gone = Reach(whole=work.bad, sightings=meant.sightings)
+    plan = await forget_in(
+        eraser, work.transaction, work.space, gone, reason="repair", by=work.by, dry_run=dry_run
+    )
+    return await _told(work, replace(done, forgotten=plan))
+
+
+async def _write_down(
     work: _Repair,
     done: Repaired,
     before: Mapping[str, Any],
     *,
-    meant: Reach,
-    mode: Mode,
     conflicts: Sequence[UUID],
     selector: Selector,
 ) -> Repaired:
-    """Write down what can be undone, or erase what came from there."""
-    desk, transaction, space = work.desk, work.transaction, work.space
-    if mode is Mode.FORGET:
-        # The memories of it go, and of what others said too only what was said there.
-        gone = Reach(whole=work.bad, sightings=meant.sightings)
-        plan = await forget_in(eraser, transaction, space, gone, reason="repair", by=work.by)
-        done = replace(done, forgotten=plan)
-    else:
-        touched = [*done.locked, *done.restored, *done.retold, *done.remade]
-        note = Note(
-            op=Op.REPAIR,
-            before={},
-            after={memory: {} for memory in dict.fromkeys(touched)},
-            by=work.by,
-            reason=json.dumps(selector.as_json()),
-            more={
-                "images": before,
-                "undone": [str(each) for each in work.undone],
-                "conflicts": [str(each) for each in conflicts],
-                "after": await _versions(transaction, space, touched),
-            },
-        )
-        done = replace(done, change=await write_change(desk, transaction, space, note))
-    await desk.outbox.emit(
-        transaction,
+    """Keep the rows as they were, so that all of it can be undone as one change."""
+    touched = [*done.locked, *done.restored, *done.retold, *done.remade]
+    note = Note(
+        op=Op.REPAIR,
+        before={},
+        after={memory: {} for memory in dict.fromkeys(touched)},
+        by=work.by,
+        reason=json.dumps(selector.as_json()),
+        more={
+            "images": before,
+            "undone": [str(each) for each in work.undone],
+            "conflicts": [str(each) for each in conflicts],
+            "after": await _versions(work.transaction, work.space, touched),
+        },
+    )
+    change = await write_change(work.desk, work.transaction, work.space, note)
+    return await _told(work, replace(done, change=change))
+
+
+async def _told(work: _Repair, done: Repaired) -> Repaired:
+    await work.desk.outbox.emit(
+        work.transaction,
         "memory_repaired",
-        space=space,
+        space=work.space,
         subject="memories",
         payload={"change": str(done.change) if done.change else None, "counts": done.counts},
     )

@@ -1,22 +1,21 @@
 """Has this been said before, in the same words or almost?
 
 The two cheapest steps of learning: equal words, then equal gist with no guard against it. What is found here needs
-no vector and no judge. A model or a tool that repeats what was just brought to mind adds nothing at all.
+no vector and no judge.
 """
 
-from collections.abc import Collection
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from festinger.ids import MemoryId, Origin, SpaceId
+from festinger.ids import AgentId, MemoryId, SpaceId
 from festinger.judge.judgement import Judgement, Relation
 from festinger.judge.pair import Pair
 from festinger.judge.statement import NOTHING_KNOWN
 from festinger.memory.comparing import statement_of
 from festinger.memory.desk import Desk
 from festinger.memory.given import Said
-from festinger.memory.kinds import comparable
-from festinger.memory.memory import Memory, Place, memory_of
-from festinger.memory.prepared import REPEATERS
+from festinger.memory.kinds import Kind, comparable
+from festinger.memory.memory import Memory, memory_of
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -46,7 +45,37 @@ async def find_twin(
         day=said.given.event_time.date() if said.given.event_time else None,
         limit=MOST_TWINS,
     )
-    for memory in map(memory_of, rows):
+    return _first_same(desk, said, map(memory_of, rows))
+
+
+async def find_twins(
+    desk: Desk, transaction: Transaction, space: SpaceId, said: Sequence[Said]
+) -> list[Twin | None]:
+    """The same for many, in their order."""
+    groups: dict[tuple[AgentId | None, tuple[Kind, ...]], list[int]] = {}
+    for number, each in enumerate(said):
+        groups.setdefault((each.owner, tuple(comparable(each.kind))), []).append(number)
+    found: dict[int, list[Memory]] = {}
+    for (owner, kinds), numbers in groups.items():
+        asked = [said[number] for number in numbers]
+        rows = await transaction.all(
+            Q["twins_of_each"],
+            space=space,
+            owner=owner,
+            kinds=list(kinds),
+            numbers=numbers,
+            folds=[each.fold for each in asked],
+            gists=[each.gist for each in asked],
+            days=[each.given.event_time.date() if each.given.event_time else None for each in asked],
+            limit=MOST_TWINS,
+        )
+        for row in rows:
+            found.setdefault(row["number"], []).append(memory_of(row))
+    return [_first_same(desk, each, found.get(number, ())) for number, each in enumerate(said)]
+
+
+def _first_same(desk: Desk, said: Said, memories: Iterable[Memory]) -> Twin | None:
+    for memory in memories:
         judgement = _judged(desk, said, memory)
         if judgement.relation is Relation.SAME:
             return Twin(memory=memory, judgement=judgement)
@@ -66,10 +95,3 @@ def _judged(desk: Desk, said: Said, memory: Memory) -> Judgement:
         features=NOTHING_KNOWN,
     )
     return desk.panel.by_rules(pair)
-
-
-async def brought_to_mind(desk: Desk, place: Place, origin: Origin) -> Collection[MemoryId]:
-    """What this speaker may be repeating after us. Not within a transaction."""
-    if origin not in REPEATERS or not place.session:
-        return ()
-    return await desk.surfaced(place, desk.terms(place.space).memory.echo_turns)

@@ -99,7 +99,7 @@ def without_any_secret(capture: Capture, *, redact: Redact = redact) -> Capture:
             said=tuple(_clean_words(words, redact) for words in exchange.said),
             reply=_clean_words(exchange.reply, redact) if exchange.reply else None,
             tool_calls=[
-                call | {name: writable(call[name], redact=redact) for name in ("name", "arguments")}
+                {**call, **{name: writable(call[name], redact=redact) for name in ("name", "arguments")}}
                 for call in exchange.tool_calls
             ],
             thinking=writable(exchange.thinking, redact=redact) if exchange.thinking else None,

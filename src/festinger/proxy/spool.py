@@ -10,40 +10,15 @@ import fcntl
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from zlib import crc32
 
 from festinger.store.home import make_folder, open_private
+from festinger.store.spooled import BAD, ENDING, HEAD_BYTES
+from festinger.store.spooled import Refused as Refused
+from festinger.store.spooled import line_of as line_of
+from festinger.store.spooled import record_in as record_in
 
-ENDING = ".spool"
-BAD = "spool.bad"
 READ_BYTES = 2**20
-HEAD_BYTES = 9
-"""Eight hexadecimal digits of the checksum, and a blank."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """A line that holds no record."""
-
-    line: bytes
-    reason: str
-    number: int = 0
-    file: str = ""
-
-
-def line_of(record: bytes) -> bytes:
-    """A record, which holds no line break, as a line."""
-    return b"%08x %b\n" % (crc32(record), record)
-
-
-def record_in(line: bytes) -> bytes | Refused:
-    """The record of a line, without its break."""
-    record = line[HEAD_BYTES:]
-    if len(line) < HEAD_BYTES or line[:HEAD_BYTES] != b"%08x " % crc32(record):
-        return Refused(line=line, reason="garbled")
-    return record
 
 
 def records_in(data: bytes) -> tuple[list[bytes | Refused], int]:

@@ -25,6 +25,7 @@ from festinger.proxy.capture import Capture, without_any_secret
 from festinger.proxy.edge import going_on
 from festinger.proxy.entries import Entry, Happened, entry_in, record_of
 from festinger.proxy.pacing import Pace
+from festinger.proxy.replaying import as_remembered
 from festinger.proxy.spool import Refused, Spool
 from festinger.proxy.writing import write
 from festinger.seeing.metrics import PROXY_CAPTURE_DROPPED, PROXY_SPOOL_BYTES
@@ -231,18 +232,18 @@ class Writer:
                 entries.append(entry_in(record))
             except BadInput as error:
                 await self._refuse(Refused(line=record, reason=error.name))
-        if not await self._written(entries):
+        if not await self._written(entries, late=True):
             return False
         await asyncio.to_thread(self._spool.done)
         PROXY_SPOOL_BYTES.set(self._spool.waiting)
         return True
 
-    async def _written(self, entries: Sequence[Entry]) -> bool:
+    async def _written(self, entries: Sequence[Entry], *, late: bool = False) -> bool:
         """Write a batch; false if the store is away. An entry that nobody can write is set aside."""
-        outcome = await self._attempt(entries)
+        outcome = await self._attempt(entries, late=late)
         if outcome is _Outcome.FAILED:
             for entry in entries:
-                outcome = await self._attempt([entry])
+                outcome = await self._attempt([entry], late=late)
                 if outcome is _Outcome.FAILED:
                     await self._refuse(Refused(line=record_of(entry), reason="unwritable"))
                 elif outcome is _Outcome.AWAY:
@@ -252,12 +253,14 @@ class Writer:
             self._retry_at = self._stopwatch() + self._pause
         return outcome is not _Outcome.AWAY
 
-    async def _attempt(self, entries: Sequence[Entry]) -> _Outcome:
+    async def _attempt(self, entries: Sequence[Entry], *, late: bool) -> _Outcome:
         app = self._app()
         if app is None:
             return _Outcome.AWAY
         with going_on("capture batch") as attempt:
             try:
+                if late:
+                    entries = [await as_remembered(app, entry) for entry in entries]
                 await write(app, entries, pace=self._pace)
             except Unavailable as error:
                 log.warning("what was captured waits for the store", error=error.message)

@@ -44,5 +44,10 @@ def without_copies(text: str, known: frozenset[tuple[str, ...]]) -> str:
     return "".join(kept).strip()
 
 
+def is_composed(text: str) -> bool:
+    """Whether a text is more than one sentence or line, so that only a part of it may be a copy."""
+    return sum(any(char.isalnum() for char in piece) for piece in _PIECE.findall(text)) > 1
+
+
 def _is_copy(piece: str, known: frozenset[tuple[str, ...]]) -> bool:
     return len(_WORD.findall(fold(piece))) >= WORDS and share_within(piece, known) >= MOSTLY

@@ -23,6 +23,7 @@ from festinger.memory.episodes.extract import is_its_own_summary, skipped
 from festinger.memory.episodes.keeping import SUM_UP, find_in
 from festinger.memory.episodes.lessons import teach
 from festinger.memory.episodes.listing import turns_of
+from festinger.memory.episodes.retelling import SUMMARISE as SUMMARISE
 from festinger.memory.episodes.summary import Summary, in_its_own_words, in_the_words_of
 from festinger.seeing.metrics import DEGRADED
 from festinger.store.pool import Transaction
@@ -31,9 +32,6 @@ from festinger.store.queries import queries_of
 log = structlog.get_logger(room="memory")
 
 Q = queries_of("festinger.memory")
-
-SUMMARISE = "summarise_episode"
-"""The job that asks a model."""
 
 OWN_WORDS = (BY_EXTRACT, BY_TRANSCRIPT)
 WRITER = "writer"
