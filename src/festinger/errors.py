@@ -265,8 +265,8 @@ class Outdated(Stale):
     http = 409
     default_hint = "Have it built anew from what stands now, look at it again, and decide then."
 
-    @property
-    def name(self) -> str:
+    @classmethod
+    def class_name(cls) -> str:
         # To a program it is the same news as any other change in between; only no version was named.
         return Stale.class_name()
 

@@ -5,10 +5,9 @@ judgements of what that agent may see, and no others.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from festinger.app.wiring import App
 from festinger.clock import iso
 from festinger.ids import AgentId, SpaceId
 from festinger.judge.pair import Record
@@ -17,9 +16,12 @@ from festinger.memory.answering import Answered, answer, answer_of
 from festinger.memory.memory import Memory
 from festinger.memory.states import find_all
 
+if TYPE_CHECKING:
+    from festinger.app.wiring import App
+
 
 async def judgements(
-    app: App,
+    app: "App",
     space: SpaceId,
     *,
     final: bool | None = None,
@@ -38,14 +40,14 @@ async def judgements(
     return shown[:limit]
 
 
-async def judgement(app: App, space: SpaceId, id_: UUID) -> dict[str, Any]:
+async def judgement(app: "App", space: SpaceId, id_: UUID) -> dict[str, Any]:
     """One judgement. Raises `NotFound`."""
     (found,) = await _shown(app, space, [await find(app.memory.judges.desk, space, id_)], None)
     return found
 
 
 async def questions(
-    app: App, space: SpaceId, *, agent: AgentId | None = None, limit: int = 50
+    app: "App", space: SpaceId, *, agent: AgentId | None = None, limit: int = 50
 ) -> list[dict[str, Any]]:
     """The pairs that judges have given up on: only a person can tell."""
     most = app.memory.judges.desk.max_tries(space)
@@ -54,7 +56,7 @@ async def questions(
 
 
 async def answer_question(
-    app: App, space: SpaceId, id_: UUID, given: str, *, by: str, note: str = ""
+    app: "App", space: SpaceId, id_: UUID, given: str, *, by: str, note: str = ""
 ) -> Answered:
     """Keep a person's answer and do what follows. Raises `NotFound`, `BadInput`, `Stale`."""
     said = answer_of(given, by=by, note=note)
@@ -63,7 +65,7 @@ async def answer_question(
 
 
 async def _shown(
-    app: App, space: SpaceId, found: Sequence[Record], agent: AgentId | None
+    app: "App", space: SpaceId, found: Sequence[Record], agent: AgentId | None
 ) -> list[dict[str, Any]]:
     async with app.store.transaction() as transaction:
         refs = {ref for record in found for ref in (record.old_ref, record.new_ref)}

@@ -6,10 +6,10 @@ refused. Edits of the settings file are told as events too, once, although every
 """
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import structlog
 
-from festinger.app.wiring import App
 from festinger.events.shape import MAX_TEXT
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
 from festinger.settings.keys import find, shown
@@ -19,6 +19,9 @@ from festinger.settings.snapshot import Changed
 from festinger.settings.sources import from_row
 from festinger.store.config import ConfigRow, delete_config, put_config
 from festinger.store.pool import Transaction
+
+if TYPE_CHECKING:
+    from festinger.app.wiring import App
 
 SAME_EDIT = timedelta(seconds=10)
 """Every process sees an edit of the file within 2 s; after this time an equal one is another edit."""
@@ -30,42 +33,60 @@ REFUSED = "config_refused"
 
 
 async def change_setting(
-    app: App, name: str, raw: str, *, by: str, space: SpaceId = EVERY_SPACE
+    app: "App", name: str, raw: str, *, by: str, space: SpaceId = EVERY_SPACE
 ) -> tuple[Setting, Setting]:
     """Set a key for all spaces or for one; the setting before and after, as it is in force."""
     space = _known(app, space)
     row = app.settings.change(name, raw, space=space)
     before = app.settings.loaded(space).setting(row.key)
-    new = shown(find(row.key), from_row(row)[1].value)
     async with app.store.transaction() as transaction:
-        written = ConfigRow(
-            space=space, key=row.key, value=row.value, updated_at=app.tools.clock(), updated_by=by
-        )
-        await put_config(transaction, written)
-        payload = _payload(key=row.key, old=before.value, new=new, source=Kind.TABLE, by=by)
-        await _tell(app, transaction, payload)
+        await write_setting(app, transaction, name, raw, by=by, space=space)
     # Said here, where the request is known: the listener may take the row into force before we do.
     log.info("setting written", key=row.key, by=by)
     await app.reread_settings()
     return before, app.settings.loaded(space).setting(row.key)
 
 
-async def reset_setting(app: App, name: str, *, by: str, space: SpaceId = EVERY_SPACE) -> Setting:
+async def reset_setting(app: "App", name: str, *, by: str, space: SpaceId = EVERY_SPACE) -> Setting:
     """Take a changed value back, so that the next weaker source counts; the setting as it then is."""
     space = _known(app, space)
     key = app.settings.changeable(name)
-    old = app.settings.loaded(space).setting(key.name).value
     async with app.store.transaction() as transaction:
-        if await delete_config(transaction, space=space, key=key.name) is not None:
-            # What counts now is known only after the rows are read again; the event says that it was reset.
-            payload = _payload(key=key.name, old=old, new="", source=Kind.TABLE, by=by)
-            await _tell(app, transaction, payload)
+        await erase_setting(app, transaction, key.name, by=by, space=space)
     log.info("setting reset", key=key.name, by=by)
     await app.reread_settings()
     return app.settings.loaded(space).setting(key.name)
 
 
-def tell_of_file_edits(app: App) -> None:
+async def write_setting(
+    app: "App", transaction: Transaction, name: str, raw: str, *, by: str, space: SpaceId = EVERY_SPACE
+) -> str | None:
+    """Write the row of a setting within a transaction of the caller's, who has the settings read again afterwards;
+    the value of the row that it replaces, if there was one."""
+    row = app.settings.change(name, raw, space=space)
+    old = app.settings.loaded(space).setting(row.key).value
+    new = shown(find(row.key), from_row(row)[1].value)
+    written = ConfigRow(
+        space=space, key=row.key, value=row.value, updated_at=app.tools.clock(), updated_by=by
+    )
+    replaced = await put_config(transaction, written)
+    await _tell(app, transaction, _payload(key=row.key, old=old, new=new, source=Kind.TABLE, by=by))
+    return replaced
+
+
+async def erase_setting(
+    app: "App", transaction: Transaction, name: str, *, by: str, space: SpaceId = EVERY_SPACE
+) -> None:
+    """Take the row of a setting away, likewise; nothing if there is none."""
+    key = app.settings.changeable(name)
+    old = app.settings.loaded(space).setting(key.name).value
+    if await delete_config(transaction, space=space, key=key.name) is not None:
+        # What counts now is known only after the rows are read again; the event says that it was reset.
+        payload = _payload(key=key.name, old=old, new="", source=Kind.TABLE, by=by)
+        await _tell(app, transaction, payload)
+
+
+def tell_of_file_edits(app: "App") -> None:
     """Have every change and refusal that comes from the settings file written down as an event."""
 
     def changed(changes: tuple[Changed, ...]) -> None:
@@ -80,11 +101,11 @@ def tell_of_file_edits(app: App) -> None:
     app.settings.on_refusal(refused)
 
 
-def _known(app: App, space: SpaceId) -> SpaceId:
+def _known(app: "App", space: SpaceId) -> SpaceId:
     return space if space == EVERY_SPACE else app.directory.need(space)
 
 
-async def _tell_all(app: App, edits: list[Changed]) -> None:
+async def _tell_all(app: "App", edits: list[Changed]) -> None:
     for edit in edits:
         payload = _payload(key=edit.key, old=edit.old, new=edit.new, source=Kind.FILE, by="file")
         # One transaction each: two processes that tell of the same edits never wait for each other crosswise.
@@ -99,7 +120,7 @@ async def _tell_all(app: App, edits: list[Changed]) -> None:
             )
 
 
-async def _tell_refusal(app: App, problem: Problem) -> None:
+async def _tell_refusal(app: "App", problem: Problem) -> None:
     async with app.store.transaction() as transaction:
         await app.outbox.emit_unless_told(
             transaction,
@@ -111,7 +132,7 @@ async def _tell_refusal(app: App, problem: Problem) -> None:
         )
 
 
-async def _tell(app: App, transaction: Transaction, payload: dict[str, str]) -> None:
+async def _tell(app: "App", transaction: Transaction, payload: dict[str, str]) -> None:
     subject = f"setting:{payload['key']}"
     await app.outbox.emit(transaction, CHANGED, space=MAIN_SPACE, subject=subject, payload=payload)
 

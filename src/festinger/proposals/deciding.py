@@ -99,8 +99,8 @@ def require_fresh(proposal: Proposal, look: Look) -> None:
     if look.gone:
         raise Outdated("What this would touch is not there any more.", gone=list(look.gone), changed=[])
     wanted = proposal.target
-    changed = sorted(name for name, version in wanted.items() if look.versions.get(name) != version)
-    if changed:
+    moved = {name for name, version in wanted.items() if look.versions.get(name) != version}
+    if changed := sorted(moved | set(look.changed)):
         raise Outdated("What this would touch has changed since it was proposed.", gone=[], changed=changed)
     if look.is_done:
         raise Outdated("There is nothing left to change: it is so already.", gone=[], changed=[])

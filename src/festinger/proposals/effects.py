@@ -45,6 +45,8 @@ class Look:
     """What it would touch and is not there."""
     is_forgotten: bool = False
     """Whether what is gone was forgotten, so that nothing is left to decide."""
+    changed: tuple[str, ...] = ()
+    """What is there, but not as the payload says."""
     is_done: bool = False
     """Whether everything is so already."""
     payload: Mapping[str, Any] = field(default_factory=dict, hash=False)

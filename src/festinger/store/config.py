@@ -34,14 +34,20 @@ async def config_rows(store: Store, *, space: SpaceId | None = None) -> list[Con
     return [ConfigRow(**row) for row in rows]
 
 
+async def find_config(transaction: Transaction, *, space: SpaceId, key: str) -> str | None:
+    """The value of one row, kept from changing until the transaction ends."""
+    row = await transaction.maybe(Q["lock_config"], space=space, key=key)
+    return str(row["value"]) if row else None
+
+
 async def put_config(transaction: Transaction, row: ConfigRow) -> str | None:
     """Write a row; the value that it replaces, if there was one."""
-    before = await transaction.maybe(Q["lock_config"], space=row.space, key=row.key)
+    before = await find_config(transaction, space=row.space, key=row.key)
     await transaction.run(
         Q["put_config"], space=row.space, key=row.key, value=row.value, at=row.updated_at, by=row.updated_by
     )
     await _count(transaction, row.space)
-    return before["value"] if before else None
+    return before
 
 
 async def delete_config(transaction: Transaction, *, space: SpaceId, key: str) -> str | None:

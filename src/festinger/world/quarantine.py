@@ -245,3 +245,17 @@ async def _tell(change: Writing, name: str, held: Quarantined, votes: Votes) -> 
         origin=held.origin,
         causes=votes.causes,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldSession:
+    """A session whose statements are all kept apart, because it contradicted too much that is well established."""
+
+    session_id: str
+    collisions: int
+    since: datetime
+
+
+async def held_sessions(desk: Desk, space: SpaceId) -> list[HeldSession]:
+    """Sessions that are held, the latest first."""
+    return [HeldSession(**row) for row in await desk.store.all(Q["held_sessions"], space=space)]

@@ -22,6 +22,7 @@ from festinger.memory.censors.censor import (
     where_of,
 )
 from festinger.memory.censors.changing import (
+    Changed,
     Note,
     Op,
     columns_of,
@@ -36,6 +37,7 @@ from festinger.memory.censors.matching import rounded
 from festinger.memory.censors.watch import Watch, embedder_of, vectors_of
 from festinger.memory.desk import Desk
 from festinger.memory.memory import Place
+from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.expressions import escaped, is_prose, patterns_of, readable
 
@@ -65,7 +67,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
+class Read:
     """What a rule says: a pattern, a meaning, or both."""
 
     pattern: str | None
@@ -75,36 +77,56 @@ class _Read:
 
 async def add(watch: Watch, place: Place, rule: Rule, *, by: str = "owner") -> Censor:
     """Make a censor. Raises `BadInput` with construct and place, and `Refused` for a stop that no person asks for."""
-    read = _read(rule)
-    needs_person(force_of(rule.action), rule.origin)
+    read = read_rule(rule)
     desk = watch.desk
-    shared = place.agent == DEFAULT_AGENT if rule.shared is None else rule.shared
-    default = desk.terms(place.space).memory.censor_threshold
     async with desk.store.transaction() as transaction:
-        row = await transaction.one(
-            Q["add_censor"],
-            space=place.space,
-            id=desk.new_uuid(),
-            agent=None if shared else place.agent,
-            reason=words_of(rule.reason) or "",
-            pattern=read.pattern,
-            meaning=read.meaning,
-            domain=words_of(rule.domain),
-            applies_to=[where.value for where in where_of(rule.on)],
-            action=force_of(rule.action).value,
-            origin=rule.origin.value,
-            threshold=default if rule.threshold is None else threshold_of(rule.threshold),
-            at=desk.clock(),
-        )
-        made = censor_of(row)
-        note = Note(op=Op.ADD, by=by)
-        await log_change(
-            desk, transaction, made, before={}, after=columns_of(made, ["active", "action"]), note=note
-        )
-        await tell_changed(desk, transaction, made, was=None, note=note)
+        made = (await add_in(desk, transaction, place, rule, by=by)).censor
     watch.forget(place.space)
     hits, looked_at = await would_have_hit(desk, made)
     return replace(made, would_have_hit=hits, looked_at=looked_at, said=read.said)
+
+
+async def add_in(desk: Desk, transaction: Transaction, place: Place, rule: Rule, *, by: str) -> Changed:
+    """The same within a transaction of the caller's, who lets this process load the censors again afterwards."""
+    read = read_rule(rule)
+    needs_person(force_of(rule.action), rule.origin)
+    shared = place.agent == DEFAULT_AGENT if rule.shared is None else rule.shared
+    default = desk.terms(place.space).memory.censor_threshold
+    row = await transaction.one(
+        Q["add_censor"],
+        space=place.space,
+        id=desk.new_uuid(),
+        agent=None if shared else place.agent,
+        reason=words_of(rule.reason) or "",
+        pattern=read.pattern,
+        meaning=read.meaning,
+        domain=words_of(rule.domain),
+        applies_to=[where.value for where in where_of(rule.on)],
+        action=force_of(rule.action).value,
+        origin=rule.origin.value,
+        threshold=default if rule.threshold is None else threshold_of(rule.threshold),
+        at=desk.clock(),
+    )
+    made = censor_of(row)
+    note = Note(op=Op.ADD, by=by)
+    after = columns_of(made, ["active", "action"])
+    change = await log_change(desk, transaction, made, before={}, after=after, note=note)
+    await tell_changed(desk, transaction, made, was=None, note=note)
+    return Changed(censor=made, change=change)
+
+
+async def same_rule(desk: Desk, space: SpaceId, rule: Rule) -> Censor | None:
+    """The censor in force that says the same in the same places, if there is one."""
+    read, places = read_rule(rule), set(where_of(rule.on))
+    rows = await desk.store.all(Q["censors_in_force"], space=space)
+    return next(
+        (
+            each
+            for each in map(censor_of, rows)
+            if (each.pattern, each.meaning) == (read.pattern, read.meaning) and places <= set(each.applies_to)
+        ),
+        None,
+    )
 
 
 async def would_have_hit(desk: Desk, censor: Censor) -> tuple[int, int]:
@@ -145,15 +167,16 @@ async def strikes(
     return [trigger_of(row) for row in rows]
 
 
-def _read(rule: Rule) -> _Read:
+def read_rule(rule: Rule) -> Read:
+    """What a rule says; plain prose is taken for what is meant."""
     text, meaning = rule.rule.strip(), words_of(rule.meaning)
     if not text and meaning is None:
         raise BadInput("A censor needs a rule or a meaning.", hint="Give a pattern, or say what is meant.")
     if text and not rule.literal and meaning is None and is_prose(text):
         said = "This is taken for what is meant, not for a pattern; `literal` takes it word for word."
-        return _Read(pattern=None, meaning=words_of(text), said=said)
+        return Read(pattern=None, meaning=words_of(text), said=said)
     pattern = pattern_of(escaped(text) if rule.literal else text)
-    return _Read(pattern=pattern, meaning=meaning, said="")
+    return Read(pattern=pattern, meaning=meaning, said="")
 
 
 def _by_pattern(censor: Censor, texts: Sequence[str]) -> list[int]:
