@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from tests.memory.remembering import Mind
+from tests.memory.remembering import Mind, says
 
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
@@ -70,6 +70,13 @@ class Recaller(Mind):
     ) -> Recalled:
         wish = wished(cue, now=self.hands.now, **asked)
         return await recall(self.searching, self.place(session, agent, space), wish)
+
+    async def put(self, *texts: str, **more: Any) -> list[UUID]:
+        """Store statements side by side, whatever judges would say of them."""
+        self.judges.told = says("unrelated")
+        learnt = [await self.learn(text, **more) for text in texts]
+        self.judges.told = None
+        return [each.memory.id for each in learnt if each.memory]
 
     async def texts(self, cue: str, **asked: Any) -> list[str]:
         return [item.text for item in (await self.recall(cue, **asked)).items]

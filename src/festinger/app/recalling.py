@@ -17,6 +17,7 @@ from festinger.ids import Origin, SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.memory.memory import Place
+from festinger.retrieval.blends import learn_blends
 from festinger.retrieval.counting import HEARD, count_words, note_change, recount
 from festinger.retrieval.desk import Desk, Terms
 from festinger.retrieval.forgetting import forget
@@ -59,6 +60,7 @@ def build_recall(app: "App") -> RecallRoom:
         trusts = {Origin(name): number for name, number in chosen.memory.trusts.items()}
         return Terms(
             retrieval=chosen.retrieval,
+            outcomes=chosen.outcomes,
             rerank_timeout_ms=chosen.rerank.timeout_ms,
             trusts=lambda origin: trusts.get(Origin(origin), 0.5),
         )
@@ -112,6 +114,7 @@ def register_recall(app: "App", room: RecallRoom) -> None:
 
     async def tend(_run: Run) -> None:
         for space in app.directory.ids():
+            await learn_blends(desk, space)
             await prune_recalls(desk, space)
 
     async def hear(transaction: Transaction, event: Event) -> None:

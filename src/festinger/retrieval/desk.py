@@ -17,7 +17,7 @@ from festinger.ids import NewId, SpaceId
 from festinger.memory.desk import Desk as MemoryDesk
 from festinger.memory.memory import Place
 from festinger.retrieval.mind import Feeling
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.tree import OutcomesSettings, RetrievalSettings
 from festinger.store.pool import Store, Transaction
 
 OnRead = Callable[[Transaction, Place, Sequence[UUID]], Awaitable[object]]
@@ -58,6 +58,7 @@ class Terms:
     """The settings that are in force for a space now."""
 
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    outcomes: OutcomesSettings = field(default_factory=OutcomesSettings)
     rerank_timeout_ms: int = 400
     trusts: Callable[[str], float] = lambda _origin: 0.5
 

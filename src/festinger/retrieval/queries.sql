@@ -564,3 +564,98 @@ limit %(limit)s;
 -- Keeps the vector of a question wherever it was asked.
 update cue_outcome c set model = %(model)s, cue_vector = %(vector)s
 where c.space_id = %(space)s and c.cue_hash = %(cue_hash)s;
+
+-- name: outcomes_of_minds
+-- Counted outcomes of what minds brought up, since each agent was last taught, oldest first.
+select o.agent_id, o.outcome, o.w, o.at, h.why -> 'blend' ->> 'led' as led from outcome o
+join recall r on r.space_id = %(space)s and r.id = o.recall_id and r.blend = 'mind'
+join recall_hit h on h.space_id = %(space)s and h.recall_id = r.id and h.ref = o.memory_id
+where o.space_id = %(space)s and o.counted and o.replaced_by is null and o.outcome = any(%(outcomes)s)
+  and h.why -> 'blend' ->> 'led' is not null
+  and o.at > coalesce((select max(b.at) from blend_history b where b.space_id = %(space)s
+                       and b.agent_id = o.agent_id), '-infinity')
+order by o.at, o.id;
+
+-- name: lock_blend
+-- What outcomes taught an agent so far, kept from changing until the transaction ends, and how much it remembers.
+with kept as (
+    insert into blend as b (space_id, agent_id, shifts) values (%(space)s, %(agent)s, %(none)s)
+    on conflict (space_id, agent_id) do update set version = b.version
+    returning b.shifts
+)
+select k.shifts, (select count(*) from (
+    select 1 from memory m where m.space_id = %(space)s and m.status = 'active'
+      and (m.agent_id is null or m.agent_id = %(agent)s) limit %(limit)s) as seen) as remembered
+from kept k;
+
+-- name: keep_blend
+-- Keeps what outcomes taught an agent, and how that was before.
+with moved as (
+    update blend b set shifts = %(after)s, version = b.version + 1
+    where b.space_id = %(space)s and b.agent_id = %(agent)s
+)
+insert into blend_history (space_id, id, agent_id, before, after, outcomes, at)
+values (%(space)s, %(id)s, %(agent)s, %(before)s, %(after)s, %(outcomes)s, %(at)s);
+
+-- name: blend_history
+-- What an agent was taught, newest first.
+select b.* from blend_history b where b.space_id = %(space)s and b.agent_id = %(agent)s order by b.at desc, b.id desc;
+
+-- name: lock_lesson
+-- One change of a blend, and whether another that stands came after it.
+select b.*, exists (select 1 from blend_history n where n.space_id = %(space)s and n.agent_id = b.agent_id
+                    and n.undone_at is null and (n.at, n.id) > (b.at, b.id)) as later
+from blend_history b where b.space_id = %(space)s and b.id = %(id)s
+for update;
+
+-- name: undo_blend
+-- Takes back what an agent was taught.
+with moved as (
+    update blend b set shifts = %(shifts)s, version = b.version + 1
+    where b.space_id = %(space)s and b.agent_id = %(agent)s
+)
+update blend_history b set undone_at = %(at)s where b.space_id = %(space)s and b.id = %(id)s;
+
+-- name: moved_by_recalls
+-- How far recalls have moved the center of memories since an outcome or a counted cause, and whether this cause has.
+select m.id, coalesce(sum(moved.by), 0)::double precision as moved, coalesce(bool_or(moved.counted), false) as counted
+from memory m
+left join lateral (
+    select c.after ->> 'counted_as' = %(cause)s as counted,
+        case when c.at > greatest(m.last_confirmed, (
+            select max(o.at) from outcome o where o.space_id = %(space)s and o.memory_id = m.id and o.counted))
+            is not false then step.after - step.before else 0 end as by
+    from memory_change c
+    cross join lateral (
+        select (new ->> 'weight_alpha')::double precision
+                / ((new ->> 'weight_alpha')::double precision + (new ->> 'weight_beta')::double precision) as after,
+            (old ->> 'weight_alpha')::double precision
+                / ((old ->> 'weight_alpha')::double precision + (old ->> 'weight_beta')::double precision) as before
+        from (select c.after -> 'memories' -> m.id::text as new, c.before -> 'memories' -> m.id::text as old) as pair
+    ) as step
+    where c.space_id = %(space)s and c.memory_ids @> array[m.id] and c.op = 'weight' and c.reason = %(reason)s
+      and c.undone_at is null
+) as moved on true
+where m.space_id = %(space)s and m.id = any(%(memories)s)
+group by m.id;
+
+-- name: may_be_due
+-- Memories that come round or press, and that an agent sees.
+select m.id from memory m
+where m.space_id = %(space)s and (m.agent_id is null or m.agent_id = %(agent)s)
+  and (exists (select 1 from cycle c where c.space_id = %(space)s and c.memory_id = m.id and c.amplitude > 0)
+       or exists (select 1 from rhythm r where r.space_id = %(space)s and r.memory_id = m.id and r.pressure_rate > 0))
+  and m.status = any(%(statuses)s) and %(with_memories)s
+  and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
+  and (%(since)s::timestamptz is null or coalesce(m.event_time, m.created_at) >= %(since)s)
+  and (%(until)s::timestamptz is null or coalesce(m.event_time, m.created_at) <= %(until)s)
+  and (%(subject)s::text is null or m.subject_key = %(subject)s)
+  and (%(tags)s::text[] is null or m.tags @> %(tags)s)
+  and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
+  and (%(exclude)s::uuid[] is null or m.id <> all(%(exclude)s))
+  and (%(as_of)s::timestamptz is null
+       or (m.created_at <= %(as_of)s and (m.superseded_at is null or m.superseded_at > %(as_of)s)))
+  and (%(valid_at)s::timestamptz is null or ((m.valid_from is null or m.valid_from <= %(valid_at)s)
+       and (m.valid_to is null or m.valid_to > %(valid_at)s)))
+order by m.id
+limit %(limit)s;

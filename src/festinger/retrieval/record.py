@@ -23,6 +23,7 @@ from festinger.retrieval.cue import cue_hash
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.gate import Bar
 from festinger.retrieval.hit import Hit
+from festinger.retrieval.nudging import nudge
 from festinger.retrieval.recalled import Recalled
 from festinger.retrieval.wish import Wish
 from festinger.seeing.metrics import RECALL_UNRECORDED
@@ -67,6 +68,10 @@ async def keep(
             memories = [item.id for item in answer.recalled.items if item.type == "memory"]
             await desk.on_read(transaction, place, memories)
             await keep_company(desk, transaction, place, answer.searched_for, recall=answer.recalled.id)
+            if desk.terms(place.space).retrieval.mutation == "strengthen":
+                await nudge(
+                    desk, transaction, place, answer.hits, shown=answer.shown, recall=answer.recalled.id
+                )
             if shows:
                 await desk.on_surfaced(transaction, place, memories, answer.recalled.id)
             recalled = answer.recalled
