@@ -22,6 +22,7 @@ from festinger.app.embedding_anew import notice_other_model
 from festinger.app.forgetting import register_forgetting
 from festinger.app.home import home_of, master_key_of
 from festinger.app.housekeeping import register_housekeeping
+from festinger.app.inbox import InboxRoom, build_inbox, register_inbox
 from festinger.app.keyring import Keyring
 from festinger.app.life import END_SECONDS, begin_life, end_life
 from festinger.app.logins import Logins
@@ -46,6 +47,7 @@ from festinger.llm.port import Model, Purpose
 from festinger.llm.switchboard import Outside, Switchboard
 from festinger.memory import health as memory_health
 from festinger.outcomes import tally as outcomes_tally
+from festinger.proposals import health as proposals_health
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.loaded import Row
@@ -100,6 +102,7 @@ class App:
     memory: MemoryRoom = field(init=False)
     outcomes: OutcomesRoom = field(init=False)
     recall: RecallRoom = field(init=False)
+    inbox: InboxRoom = field(init=False)
     logins: Logins = field(init=False)
     applied: tuple[str, ...] = ()
     """Migrations that this start brought."""
@@ -139,6 +142,7 @@ class App:
         await lag.measure(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
         await memory_health.measure(self.memory.desk, self.directory.ids())
         await outcomes_tally.measure(self.outcomes.desk, self.directory.ids())
+        await proposals_health.measure(self.inbox.desk, self.directory.ids())
 
 
 @asynccontextmanager
@@ -174,18 +178,8 @@ async def open_app(
             applied=tuple(applied),
         )
         stack.push_async_callback(app.switchboard.close)
-        app.logins = Logins(app)
-        app.world = build_world(app)
-        app.memory = build_memory(app)
-        app.outcomes = build_outcomes(app)
-        app.recall = build_recall(app)
+        _build_rooms(app)
         stack.push_async_callback(app.afterwards.finish)
-        register_housekeeping(app)
-        register_world(app, app.world)
-        register_memory(app, app.memory)
-        register_forgetting(app)
-        register_outcomes(app, app.outcomes)
-        register_recall(app, app.recall)
         run = await begin_life(app, [migration.name for migration in every_migration()])
         stack.push_async_callback(end_life, app, run)
         await _keep_true(stack, app)
@@ -202,6 +196,23 @@ async def open_app(
             )
             await stack.enter_async_context(crew)
         yield app
+
+
+def _build_rooms(app: App) -> None:
+    """Each room on those below it, and then its jobs and subscribers."""
+    app.logins = Logins(app)
+    app.world = build_world(app)
+    app.memory = build_memory(app)
+    app.outcomes = build_outcomes(app)
+    app.recall = build_recall(app)
+    app.inbox = build_inbox(app)
+    register_housekeeping(app)
+    register_world(app, app.world)
+    register_memory(app, app.memory)
+    register_forgetting(app)
+    register_outcomes(app, app.outcomes)
+    register_recall(app, app.recall)
+    register_inbox(app, app.inbox)
 
 
 @asynccontextmanager

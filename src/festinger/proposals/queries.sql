@@ -382,3 +382,161 @@ on conflict (space_id, producer, category) do update set at = excluded.at, by = 
 update proposal p set held = null, suppressed_until = null, version = p.version + 1
 where p.space_id = %(space)s and p.producer = %(producer)s and p.category = %(category)s
   and p.state = 'waiting' and p.held = 'producer_muted';
+
+-- name: pairs_of
+-- What a proposal may mean the same as, or the opposite of.
+select x.id, x.relation, x.similarity, x.state, o.id as other, o.what from proposal_pair x
+join proposal o on o.space_id = x.space_id and o.id = case when x.a_id = %(proposal)s then x.b_id else x.a_id end
+where x.space_id = %(space)s and (x.a_id = %(proposal)s or x.b_id = %(proposal)s) and x.relation is not null
+order by x.at, x.id;
+
+-- name: suggested_pairs
+-- Pairs that wait for a person, the newest first.
+select x.id, x.relation, x.similarity, x.judgement, x.at, a.id as a, a.what as a_what, b.id as b, b.what as b_what
+from proposal_pair x
+join proposal a on a.space_id = x.space_id and a.id = x.a_id
+join proposal b on b.space_id = x.space_id and b.id = x.b_id
+where x.space_id = %(space)s and x.state = 'open' and x.relation is not null
+order by x.at desc, x.id desc
+limit %(limit)s;
+
+-- name: hold_pair
+-- One pair, which nobody else may decide until the transaction ends.
+select x.* from proposal_pair x where x.space_id = %(space)s and x.id = %(id)s for update;
+
+-- name: decide_pair
+-- Says what a person made of a pair.
+update proposal_pair x set state = %(state)s, decided_by = %(by)s, decided_at = %(at)s, judgement = %(judgement)s::jsonb
+where x.space_id = %(space)s and x.id = %(id)s;
+
+-- name: join_proposal
+-- Lets another proposal stand for this one.
+update proposal p set state = 'duplicate', duplicate_of = %(of)s, held = null, version = p.version + 1
+where p.space_id = %(space)s and p.id = %(id)s;
+
+-- name: part_proposal
+-- Lets a proposal stand for itself again.
+update proposal p set state = %(state)s, duplicate_of = null, version = p.version + 1
+where p.space_id = %(space)s and p.id = %(id)s
+returning *;
+
+-- name: release_proposal
+-- Lets a proposal go that was held.
+update proposal p set held = null, suppressed_until = null, counted_since = null, version = p.version + 1
+where p.space_id = %(space)s and p.id = %(id)s and p.state = 'waiting' and p.held is not null
+returning *;
+
+-- name: comparable
+-- Proposals that a second pass holds against each other: undecided ones, and those whose rejection still silences.
+select p.* from proposal p
+where p.space_id = %(space)s and p.what <> '' and p.duplicate_of is null
+  and (p.state in ('waiting', 'promoted', 'deepening', 'deferred')
+       or (p.state = 'rejected' and p.suppressed_until >= %(now)s))
+  and greatest(p.last_seen, p.created_at, p.decided_at) >= %(since)s
+order by greatest(p.last_seen, p.created_at) desc, p.id
+limit %(limit)s;
+
+-- name: proposal_vectors
+-- Vectors of proposals by one model.
+select v.proposal_id, v.text_hash, v.embedding from proposal_vector v
+where v.space_id = %(space)s and v.model = %(model)s and v.proposal_id = any(%(ids)s::uuid[]);
+
+-- name: put_proposal_vector
+-- Keeps what a proposal means.
+insert into proposal_vector (space_id, proposal_id, model, dims, text_hash, embedding, at)
+values (%(space)s, %(proposal)s, %(model)s, %(dims)s, %(text_hash)s, %(embedding)s, %(at)s)
+on conflict (space_id, proposal_id, model) do update
+set dims = excluded.dims, text_hash = excluded.text_hash, embedding = excluded.embedding, at = excluded.at;
+
+-- name: judged_pairs
+-- Pairs that need no judging: those of the same words and embedder, and all that a person decided.
+select x.a_id, x.b_id, x.words, x.state <> 'open' as is_decided from proposal_pair x
+where x.space_id = %(space)s and (x.embedder = %(embedder)s or x.state <> 'open');
+
+-- name: put_pair
+-- Keeps what was found of two proposals. What a person has decided stays.
+insert into proposal_pair as x (space_id, id, a_id, b_id, relation, similarity, embedder, words, judgement, at)
+values (%(space)s, %(id)s, %(a)s, %(b)s, %(relation)s, %(similarity)s, %(embedder)s, %(words)s, %(judgement)s::jsonb,
+    %(at)s)
+on conflict (space_id, a_id, b_id) do update
+set relation = excluded.relation, similarity = excluded.similarity, embedder = excluded.embedder,
+    words = excluded.words, judgement = excluded.judgement, at = excluded.at
+where x.state = 'open'
+returning x.id;
+
+-- name: hold_like_rejected
+-- Keeps back what means something that was rejected, for as long as that is silenced; it counts from then on.
+update proposal p set held = %(held)s, suppressed_until = %(until)s, counted_since = %(until)s, version = p.version + 1
+where p.space_id = %(space)s and p.id = %(id)s and p.state = 'waiting' and p.held is null
+returning *;
+
+-- name: open_of_other_profiles
+-- Undecided proposals whose words were normalised in another way, the oldest first.
+select p.* from proposal p
+where p.space_id = %(space)s and p.profile <> %(profile)s and p.duplicate_of is null and p.what <> ''
+  and p.state in ('waiting', 'promoted', 'deepening', 'deferred')
+order by p.created_at, p.id
+for update;
+
+-- name: put_fingerprint
+-- Gives a proposal another fingerprint.
+update proposal p set profile = %(profile)s, normalised = %(normalised)s, fingerprint = %(fingerprint)s,
+    payload = %(payload)s::jsonb
+where p.space_id = %(space)s and p.id = %(id)s;
+
+-- name: forget_sightings
+-- Takes the words of sightings whose evidence names what was forgotten; that they were made still counts.
+update proposal_sighting s set text = '', why = '', how = '', evidence = '{}'
+where s.space_id = %(space)s
+  and exists (select from unnest(%(ids)s::text[]) as named (id)
+              where jsonb_path_exists(s.evidence, '$.** ? (@ == $id)', jsonb_build_object('id', named.id))
+                 or s.reflection_id::text = named.id)
+returning s.id, s.proposal_id;
+
+-- name: forget_payloads
+-- Empties what proposals would do to something that was forgotten.
+update proposal p set payload = '{}', target = '{}', version = p.version + 1
+where p.space_id = %(space)s
+  and exists (select from unnest(%(ids)s::text[]) as named (id)
+              where jsonb_path_exists(p.payload, '$.** ? (@ == $id)', jsonb_build_object('id', named.id))
+                 or jsonb_path_exists(p.target, '$.** ? (@ == $id)', jsonb_build_object('id', named.id)))
+returning p.id;
+
+-- name: forget_words
+-- Lets a proposal speak in the oldest words that are left.
+update proposal p
+set what = coalesce((select s.text from proposal_sighting s
+                     where s.space_id = p.space_id and s.proposal_id = p.id and s.text <> ''
+                     order by s.text <> p.what, s.at, s.id limit 1), ''),
+    why = coalesce((select s.why from proposal_sighting s
+                    where s.space_id = p.space_id and s.proposal_id = p.id and s.text <> ''
+                    order by s.at, s.id limit 1), ''),
+    how = coalesce((select s.how from proposal_sighting s
+                    where s.space_id = p.space_id and s.proposal_id = p.id and s.text <> ''
+                    order by s.at, s.id limit 1), ''),
+    version = p.version + 1
+where p.space_id = %(space)s and p.id = %(id)s;
+
+-- name: close_wordless
+-- Closes a proposal that has no words left, without silencing anything. Its key must not tell what it said.
+update proposal p set state = case when p.duplicate_of is null then 'rejected' else p.state end, held = null,
+    suppressed_until = null, decided_at = coalesce(p.decided_at, %(at)s), normalised = p.id::text, fingerprint = '',
+    payload = '{}', target = '{}'
+where p.space_id = %(space)s and p.id = %(id)s and p.what = '';
+
+-- name: forget_vectors
+-- Takes the vectors of a proposal whose words changed; a pass makes them again.
+delete from proposal_vector v where v.space_id = %(space)s and v.proposal_id = %(id)s;
+
+-- name: forget_tasks
+-- Takes the words of a task whose proposal has none left.
+update task t set title = '', body = ''
+where t.space_id = %(space)s and t.proposal_id = %(id)s
+  and exists (select from proposal p where p.space_id = t.space_id and p.id = t.proposal_id and p.what = '');
+
+-- name: count_held
+-- How many proposals are kept back now, by why.
+select p.held, count(*) as proposals from proposal p
+where p.space_id = %(space)s and p.state = 'waiting' and p.held is not null
+  and (p.suppressed_until is null or p.suppressed_until >= %(now)s)
+group by p.held;

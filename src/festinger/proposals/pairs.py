@@ -1,0 +1,118 @@
+"""What does a person say of two proposals that were shown together?
+
+Accepting joins them: the older one stands for both, causes are united and not summed, and each keeps its own words and
+sightings, so that parting them again gives back what was. Declining is remembered: the two are not suggested again.
+"""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import AlreadyDecided, BadInput, NotFound
+from festinger.ids import SpaceId
+from festinger.proposals.desk import Desk
+from festinger.proposals.family import held, root_of
+from festinger.proposals.keeping import recount
+from festinger.proposals.proposal import Proposal, State, proposal_of
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.proposals")
+
+PROMOTE = "promote_proposals"
+"""The job that runs the gate."""
+
+MOST = 200
+
+
+async def suggested(desk: Desk, space: SpaceId, *, limit: int = 50) -> list[dict[str, Any]]:
+    """Pairs that wait for a person, the newest first."""
+    return list(await desk.store.all(Q["suggested_pairs"], space=space, limit=min(limit, MOST)))
+
+
+async def accept(desk: Desk, space: SpaceId, pair: UUID, *, by: str) -> Proposal:
+    """Join two proposals of the same meaning; the one that stands for both."""
+    async with desk.store.transaction() as transaction:
+        row = await _open(transaction, space, pair)
+        if row["relation"] != "same":
+            raise BadInput("These two ask for opposite things.", hint="Decide each of them by itself.")
+        one, other = [
+            await root_of(transaction, space, await held(transaction, space, row[id_]))
+            for id_ in ("a_id", "b_id")
+        ]
+        if one.id == other.id:
+            raise AlreadyDecided("These two are one already.")
+        older, younger = sorted((one, other), key=lambda each: (each.first_seen or each.created_at, each.id))
+        await transaction.run(Q["join_proposal"], space=space, id=younger.id, of=older.id)
+        if younger.state is State.PROMOTED and older.state is State.WAITING:
+            lifted = await transaction.one(Q["promote_proposal"], space=space, id=older.id, at=desk.clock())
+            older = proposal_of(lifted)
+        joined = await recount(desk, transaction, space, older, said=younger.sightings)
+        before = {"joined": str(younger.id), "into": str(older.id), "was": younger.state, "stood": one.state}
+        await _decide(
+            desk, transaction, space, pair, state="accepted", by=by, note={**row["judgement"], **before}
+        )
+        await desk.ask(transaction, PROMOTE)
+    return joined
+
+
+async def split(desk: Desk, space: SpaceId, pair: UUID, *, by: str) -> tuple[Proposal, Proposal]:
+    """Part what was joined; each keeps its own sightings."""
+    async with desk.store.transaction() as transaction:
+        row = await transaction.maybe(Q["hold_pair"], space=space, id=pair)
+        if row is None or row["state"] != "accepted":
+            raise NotFound(f"There is no joined pair `{pair}`.")
+        parted = await held(transaction, space, UUID(row["judgement"]["joined"]))
+        root = await held(transaction, space, UUID(row["judgement"]["into"]))
+        again = await transaction.one(
+            Q["part_proposal"], space=space, id=parted.id, state=row["judgement"]["was"]
+        )
+        alone = await recount(desk, transaction, space, proposal_of(again))
+        left = await recount(desk, transaction, space, root, said=-alone.sightings)
+        await _decide(desk, transaction, space, pair, state="declined", by=by, note=row["judgement"])
+    return left, alone
+
+
+async def decline(desk: Desk, space: SpaceId, pair: UUID, *, by: str) -> None:
+    """Say that two proposals are not one; what was held because of it is let go."""
+    async with desk.store.transaction() as transaction:
+        row = await _open(transaction, space, pair)
+        await _decide(desk, transaction, space, pair, state="declined", by=by, note=row["judgement"])
+        if held_one := row["judgement"].get("holds"):
+            await release_in(desk, transaction, space, UUID(held_one))
+
+
+async def release(desk: Desk, space: SpaceId, id_: UUID) -> Proposal:
+    """Let a proposal go that is held; its sightings count."""
+    async with desk.store.transaction() as transaction:
+        return await release_in(desk, transaction, space, id_)
+
+
+async def release_in(desk: Desk, transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
+    row = await transaction.maybe(Q["release_proposal"], space=space, id=id_)
+    if row is None:
+        raise NotFound(f"No proposal `{id_}` is held.")
+    return await recount(desk, transaction, space, proposal_of(row))
+
+
+async def _open(transaction: Transaction, space: SpaceId, pair: UUID) -> dict[str, Any]:
+    row = await transaction.maybe(Q["hold_pair"], space=space, id=pair)
+    if row is None or row["relation"] is None:
+        raise NotFound(f"There is no suggested pair `{pair}`.")
+    if row["state"] != "open":
+        raise AlreadyDecided(f"This pair was {row['state']} by `{row['decided_by']}`.")
+    return dict(row)
+
+
+async def _decide(
+    desk: Desk, transaction: Transaction, space: SpaceId, pair: UUID, *, state: str, by: str, note: Any
+) -> None:
+    await transaction.run(
+        Q["decide_pair"],
+        space=space,
+        id=pair,
+        state=state,
+        by=by,
+        at=desk.clock(),
+        judgement=json.dumps(note),
+    )
