@@ -40,13 +40,14 @@ ASKED: Mapping[Kind, float] = {
     Kind.TOOL: 0.20,
     Kind.CHATTER: 0.13,
     Kind.HEARTBEAT: 0.08,
-    Kind.QUESTION: 0.10,
+    Kind.QUESTION: 0.035,
     Kind.ECHO: 0.06,
     Kind.SUPPOSED: 0.04,
     Kind.SECRET: 0.005,
     Kind.HOSTILE: 0.005,
 }
-"""Shares of what goes to the model, but for durable statements, which are 5 % of all messages."""
+"""Shares of what goes to the model, but for durable statements, which are 5 % of all messages, and for the question
+with which a session begins in which our notes come back: with those, one message in ten is a question."""
 ANSWERED: Mapping[Kind, float] = {
     Kind.CHATTER: 0.12,
     Kind.HEARTBEAT: 0.07,
@@ -77,6 +78,8 @@ class Message:
     saying: Saying | None = None
     echo: Echo | None = None
     secret: str = ""
+    opens: bool = False
+    """Whether it is the first of its session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +148,7 @@ def month(material: Material, *, seed: int, days: int = DAYS, sessions: int = SE
     total = days * sessions * MESSAGES
     known = truths(material.facts, number=_truths(total), seed=seed)
     said = list(_spread(known, days=days, chance=chance))
-    names = [saying.text.split()[0] for truth in known for saying in truth.sayings[:1] if saying.is_relation]
+    names = [(each.day, each.saying.text.split()[0]) for each in said if each.saying.is_relation]
     writer = _Writer(chance=chance, results=material.results, names=names, sessions=sessions)
     asked, answered = (_dealt(shares, total, chance=chance) for shares in (ASKED, ANSWERED))
     made = [
@@ -201,6 +204,9 @@ def _day(
         if not each.is_call:
             number = writer.chance.randrange(writer.sessions // len(AGENTS)) * len(AGENTS)
             hands[number + AGENTS.index(each.agent)][0].append(writer.told(each.saying))
+    for asked_there, answered_there in hands:
+        if any(message.kind is Kind.ECHO for message in (*asked_there, *answered_there)):
+            asked_there.append(writer.opening(day))
     sessions = tuple(
         Session(
             name=f"day{day}-{number}",
@@ -219,6 +225,8 @@ def _turns(
 ) -> Iterator[tuple[tuple[Message, ...], Message]]:
     """Everything that is asked, cut into as many stretches as there are answers; no stretch is empty."""
     chance.shuffle(asked)
+    # What brings our notes up is asked first, and what repeats them comes last.
+    asked.sort(key=lambda message: (not message.opens, message.kind is Kind.ECHO))
     answers = answered[: len(asked)] or [Message(role=ASSISTANT, kind=Kind.HEARTBEAT, text="Understood.")]
     for number, answer in enumerate(answers):
         here, there = (len(asked) * place // len(answers) for place in (number, number + 1))
@@ -229,7 +237,8 @@ def _turns(
 class _Writer:
     chance: random.Random
     results: Sequence[str]
-    names: Sequence[str]
+    names: Sequence[tuple[int, str]]
+    """Of things, with the day on which each is told of."""
     sessions: int
 
     def asked(self, kind: Kind) -> Message:
@@ -245,7 +254,7 @@ class _Writer:
             case Kind.ECHO:
                 return Message(role=USER, kind=kind, echo=self.chance.choice(tuple(Echo)))
             case Kind.QUESTION:
-                return Message(role=USER, kind=kind, text=words.question(self.chance, self.names))
+                return Message(role=USER, kind=kind, text=words.question(self.chance))
         write = {Kind.CHATTER: words.talk, Kind.HEARTBEAT: words.sign_of_life, Kind.SUPPOSED: words.supposed}
         return Message(role=USER, kind=kind, text=write[kind](self.chance))
 
@@ -259,6 +268,16 @@ class _Writer:
             Kind.RESTATED: words.restated,
         }
         return Message(role=ASSISTANT, kind=kind, text=write[kind](self.chance))
+
+    def opening(self, day: int) -> Message:
+        """A question about something that was told of before, if anything was."""
+        known = [name for told, name in self.names if told < day]
+        text = (
+            words.question_about(self.chance.choice(known), self.chance)
+            if known
+            else words.question(self.chance)
+        )
+        return Message(role=USER, kind=Kind.QUESTION, text=text, opens=True)
 
     def told(self, saying: Saying) -> Message:
         """A durable statement in a conversation: relations as they are, facts with the wish to keep them."""

@@ -11,7 +11,7 @@ import json
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from aiohttp import web
 from festinger.app.memory import Memory
 from festinger.app.tools import Tools
 from festinger.app.wiring import App, Start, open_app
-from festinger.bench.load import HOST, Connection, connect, request
+from festinger.bench.load import HOST, connect, request
 from festinger.bench.month import FIRST_DAY
 from festinger.clock import system_stopwatch
 from festinger.errors import CannotStart
@@ -82,14 +82,13 @@ def _blocks(text: str) -> list[str]:
     return [f"{OPEN}{words}{CLOSE}" for words, closed, _ in inner if closed]
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MonthDoor:
     app: App
     hands: Hands
     stub: Stub
     writer: Writer
     port: int
-    _line: Connection | None = field(default=None, repr=False)
 
     def memory(self, agent: str, session: str) -> Memory:
         return Memory(space=MAIN_SPACE, agent=AgentId(agent), session=SessionId(session), _app=self.app)
@@ -101,8 +100,12 @@ class MonthDoor:
         self.stub.says = answer
         body = json.dumps({"model": "stub", "messages": messages}).encode()
         headers = [f"X-Festinger-Agent: {agent}", f"X-Festinger-Session: {session}"]
-        self._line = self._line or await connect(self.port, system_stopwatch)
-        got = await self._line.ask(request(self.port, PATH, body, headers=headers))
+        # A line of its own for each: one that is idle through a long night would be closed by then.
+        line = await connect(self.port, system_stopwatch)
+        try:
+            got = await line.ask(request(self.port, PATH, body, headers=headers))
+        finally:
+            line.close()
         if got.status != web.HTTPOk.status_code:
             raise CannotStart(f"The door answered {got.status}: {got.body[:200]!r}")
 
@@ -116,10 +119,6 @@ class MonthDoor:
         self.hands.now = at
         await tick(self.app.jobs)
         await self.settle()
-
-    def close(self) -> None:
-        if self._line is not None:
-            self._line.close()
 
 
 @asynccontextmanager
@@ -144,11 +143,7 @@ async def month_door(home: Path, *, seed: int, **settings: object) -> AsyncItera
             # What comes at its time is due from the first look on.
             await tick(app.jobs)
             async with _door(app, tools, spool=home.parent / "spool") as (writer, port):
-                door = MonthDoor(app=app, hands=hands, stub=stub, writer=writer, port=port)
-                try:
-                    yield door
-                finally:
-                    door.close()
+                yield MonthDoor(app=app, hands=hands, stub=stub, writer=writer, port=port)
 
 
 @asynccontextmanager

@@ -92,6 +92,7 @@ async def live(month: Month, door: MonthDoor, *, say: Callable[[str], None] = si
 
 async def _converse(session: Session, policy: str, door: MonthDoor, heard: _Recorder) -> None:
     history: list[dict[str, Any]] = [{"role": "system", "content": policy}]
+    door.stub.notes = ""
     for asked, answered in session.turns:
         for message in asked:
             text = heard.note(session.name, message, _words(message, door))

@@ -77,6 +77,8 @@ _ASKED = (
     "How do I fold a letter into three parts?",
     "Which of the two is cheaper?",
     "Is {person} a doctor or a nurse",
+)
+_ASKED_ABOUT = (
     "What do you know about {known}?",
     "Can you tell me more about {known}?",
     "Why is {known} mentioned there?",
@@ -130,7 +132,7 @@ def _of(wordings: Sequence[str], chance: random.Random, **more: str) -> str:
         mood=chance.choice(_MOODS),
         number=chance.randrange(10, 60),
         small=chance.randrange(1, 9),
-        **{"known": "that", **more},
+        **more,
     )
 
 
@@ -146,9 +148,12 @@ def sign_of_life(chance: random.Random) -> str:
     return _of(_SIGNS, chance)
 
 
-def question(chance: random.Random, known: Sequence[str]) -> str:
-    """A question, perhaps about one of these names."""
-    return _of(_ASKED, chance, known=chance.choice(known) if known else "that")
+def question(chance: random.Random) -> str:
+    return _of(_ASKED, chance)
+
+
+def question_about(known: str, chance: random.Random) -> str:
+    return _of(_ASKED_ABOUT, chance, known=known)
 
 
 def supposed(chance: random.Random) -> str:

@@ -10,6 +10,7 @@ import re
 from hashlib import sha256
 
 from festinger.text.fold import fold
+from festinger.text.lead_ins import without_lead_in
 from festinger.text.words import FUNCTION_WORDS, words
 
 MARK_BYTES = 16
@@ -35,7 +36,7 @@ def gist_mark(text: str) -> bytes:
 
 def gist(text: str) -> list[str]:
     """The words of a statement that carry its meaning, in their order; all of them if none does."""
-    spelt = _NOT.sub(_spelt_out, fold(text).replace("cannot", "can not"))
+    spelt = _NOT.sub(_spelt_out, fold(without_lead_in(text)).replace("cannot", "can not"))
     found = [_POSSESSIVE.sub("", word) for word in _WORD.findall(spelt)]
     return [word for word in found if word not in DROPPED] or found or [spelt]
 

@@ -149,6 +149,12 @@ async def find_sessions(
     ]
 
 
+async def notes_of(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[str]:
+    """The lines of the notes that were put into a session, tags and label among them."""
+    rows = await where.all(Q["notes_of_session"], space=space, session=session)
+    return [line for row in rows for line in row["block"].splitlines()]
+
+
 async def prune_sessions(store: Store, *, before: datetime) -> int:
     """Forget sessions that were quiet since then, batch by batch; how many."""
     removed = 0

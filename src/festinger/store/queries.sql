@@ -594,6 +594,10 @@ from unnest(%(ids)s::uuid[], %(exchanges)s::uuid[], %(sessions)s::text[], %(plac
 on conflict (space_id, id) do nothing
 returning id;
 
+-- name: messages_that_said
+-- The messages in which something was said.
+select m.id from exchange_message m where m.space_id = %(space)s and m.text ~* %(pattern)s;
+
 -- name: read_messages
 -- What was said, by id.
 select id, exchange_id, session_id, seq, role, origin, text, at from exchange_message
@@ -664,6 +668,10 @@ limit %(limit)s;
 select session_id, anchor, id, block, notes from injection
 where space_id = %(space)s and caller = %(caller)s and session_id = any(%(sessions)s::text[])
 order by at, anchor;
+
+-- name: notes_of_session
+-- The notes that were put into a session, whoever spoke in it; the callers of a space are few, and are skipped over.
+select block from injection where space_id = %(space)s and session_id = %(session)s order by at, anchor;
 
 -- name: prune_sessions
 -- Forgets one batch of sessions that were quiet for long, with the notes that stood in them.
@@ -753,6 +761,10 @@ update {table} set {column} = %(document)s::jsonb where space_id = %(space)s and
 -- name: vacuum_everything
 -- Gives the room of erased rows back.
 vacuum;
+
+-- name: updates_of
+-- How many rows of a table were changed, and how many of them where they lie, without a word to any index.
+select n_tup_upd as updates, n_tup_hot_upd as in_place from pg_stat_user_tables where relname = %(table)s;
 
 -- name: tidy_everything
 -- The same at once as the server does by and by: room, indexes, and how values lie.

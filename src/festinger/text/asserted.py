@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from festinger.text.compounds import Token
+from festinger.text.words import words
 
 SUPPOSING = frozenset(
     ["if", "whether", "unless", "suppose", "supposing", "imagine", "maybe", "perhaps", "assuming", "pretend"]
 )
+FICTIONS = words("fictions")
+DETERMINERS = frozenset(["the", "this", "that", "a", "an", "my", "our", "your", "his", "her", "their"])
 DENYING = frozenset(["not", "never", "nor", "neither", "cannot"])
 
 _QUOTATIONS = (
@@ -113,6 +116,13 @@ class Reading:
 
     def _supposes(self, index: int) -> bool:
         word = self.tokens[index].text
+        if word in FICTIONS:
+            # "In the play, Anna is a queen": of the work that it stands in, not of the world.
+            return (
+                index > 1
+                and self.tokens[index - 2].text == "in"
+                and self.tokens[index - 1].text in DETERMINERS
+            )
         return word in SUPPOSING or (word == "be" and self._follows(index, "should"))
 
     def _denies(self, index: int) -> bool:

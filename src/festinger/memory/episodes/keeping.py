@@ -26,8 +26,10 @@ from festinger.memory.episodes.episode import (
 from festinger.memory.given import cleaned
 from festinger.memory.memory import Place
 from festinger.settings.tree import EpisodesSettings
+from festinger.store.conversations import notes_of
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
+from festinger.text.echoes import without_echoes
 from festinger.text.shingles import all_shingles, without_copies
 
 Q = queries_of("festinger.memory")
@@ -291,7 +293,8 @@ async def _without_ours(desk: Desk, transaction: Transaction, episode: Episode, 
     rows = await transaction.all(
         Q["brought_up"], space=episode.space_id, episode=episode.id, memories=list(said.surfaced)
     )
-    return without_copies(text, all_shingles(row["content"] for row in rows)) if rows else text
+    text = without_copies(text, all_shingles(row["content"] for row in rows)) if rows else text
+    return without_echoes(text, await notes_of(transaction, episode.space_id, episode.session_id))
 
 
 async def _tell(desk: Desk, transaction: Transaction, name: str, episode: Episode, **more: str) -> None:

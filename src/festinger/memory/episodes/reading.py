@@ -1,8 +1,8 @@
 """What does a person say in a conversation that is worth learning, as rules can read it?
 
-Sentences that ask to be remembered, decisions, preferences, and plain statements of how something is. Rules read the
-turns of persons alone: what models and tools say needs somebody who understands it. Pure; whether what was read is
-learnt is left to `learn`.
+Sentences that ask to be remembered, decisions, and of preferences and plain statements of how something is those that
+last. Rules read the turns of persons alone: what models and tools say needs somebody who understands it. Pure; whether
+what was read is learnt is left to `learn`.
 """
 
 import re
@@ -14,6 +14,8 @@ from festinger.memory.episodes.episode import Lesson, Role, Turn
 from festinger.memory.episodes.transcript import sentences
 from festinger.memory.hygiene import unworthy
 from festinger.memory.kinds import Kind
+from festinger.text.lasting import is_lasting
+from festinger.text.lead_ins import without_lead_in
 
 LONGEST = 500
 """Characters of a sentence that says one thing."""
@@ -65,13 +67,15 @@ def kind_of(text: str) -> Kind:
 
 def _read(text: str, turn: int) -> tuple[Lesson, int] | None:
     """The lesson of a sentence, and how much somebody wants it kept; 0 most."""
-    told = _REMEMBER.sub("", text, count=1)
-    asked_for = told != text
+    bare = without_lead_in(text)
+    wish = _REMEMBER.match(bare)
+    told = without_lead_in(bare[wish.end() :] if wish else bare)
+    asked_for = wish is not None
     decided = _DECIDED.search(told) is not None
     if len(told) > LONGEST or unworthy(told) is not None:
         return None
-    if not (asked_for or decided or _PREFERS.search(told) or read(told).slots):
+    if not (asked_for or decided or (is_lasting(told) and (_PREFERS.search(told) or read(told).slots))):
         return None
-    content = told[:1].upper() + told[1:] if asked_for else told
+    content = told if told == text else told[:1].upper() + told[1:]
     rank = 0 if asked_for else 1 if decided else 2
     return Lesson(content=content, turns=(turn,), is_decision=decided, kind=kind_of(content)), rank
