@@ -21,6 +21,7 @@ from festinger.errors import BadInput, FestingerError
 from festinger.settings.deployment import KEY_VARIABLE
 
 Deed = Callable[..., Coroutine[Any, Any, int | None]]
+NewLoop = Callable[[], asyncio.AbstractEventLoop]
 
 INTERRUPTED = 130
 
@@ -62,14 +63,17 @@ REMOTE: dict[str, tuple[Any, Any]] = {
 
 
 def command(
-    group: typer.Typer, name: str | None = None, *, may_ask_server: bool = False
+    group: typer.Typer, name: str | None = None, *, may_ask_server: bool = False, loop: NewLoop | None = None
 ) -> Callable[[Deed], Deed]:
-    """Make the deed a command of the group. Its first parameter is the desk; the others are its own options."""
+    """Make the deed a command of the group. Its first parameter is the desk; the others are its own options.
+
+    It runs on asyncio's own kind of loop if none is given.
+    """
     shared = {**COMMON, **(REMOTE if may_ask_server else {})}
 
     def register(deed: Deed) -> Deed:
         def call(**given: Any) -> None:
-            _run_at_a_desk(deed, given)
+            _run_at_a_desk(deed, given, loop=loop)
 
         _sign(call, _parameters(deed, shared), doc=deed.__doc__)
         group.command(name or deed.__name__.replace("_", "-"))(call)
@@ -97,10 +101,11 @@ def listing(group: typer.Typer, *, may_ask_server: bool = False) -> Callable[[De
     return register
 
 
-def run(deed: Deed, desk: Desk, given: dict[str, Any]) -> None:
+def run(deed: Deed, desk: Desk, given: dict[str, Any], *, loop: NewLoop | None = None) -> None:
     """Run a command to its end and leave with its exit code."""
     try:
-        code = asyncio.run(cancelled_by_sigterm(deed(desk, **given))) or 0
+        with asyncio.Runner(loop_factory=loop) as runner:
+            code = runner.run(cancelled_by_sigterm(deed(desk, **given))) or 0
     except FestingerError as error:
         desk.tell(error)
         code = error.exit
@@ -124,11 +129,11 @@ def run(deed: Deed, desk: Desk, given: dict[str, Any]) -> None:
     raise typer.Exit(code)
 
 
-def _run_at_a_desk(deed: Deed, given: dict[str, Any]) -> None:
+def _run_at_a_desk(deed: Deed, given: dict[str, Any], *, loop: NewLoop | None = None) -> None:
     own = inspect.signature(deed).parameters
     common = {key: given.pop(key) for key in (*COMMON, *REMOTE) if key in given and key not in own}
     color = not common.pop("no_color")
-    run(deed, Desk(**common, color=color), given)
+    run(deed, Desk(**common, color=color), given, loop=loop)
 
 
 def _parameters(deed: Deed, common: Mapping[str, tuple[Any, Any]]) -> list[inspect.Parameter]:

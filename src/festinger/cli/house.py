@@ -48,6 +48,11 @@ class House:
     chronicle: Chronicle
     writer: Writer
 
+    def met(self) -> None:
+        """A request is there: what runs beside it waits."""
+        if self.keeper.app is not None:
+            self.keeper.app.jobs.courtesy.met()
+
     async def live(self, stop: asyncio.Event) -> None:
         """Keep the store open and follow the settings file until `stop`."""
         async with asyncio.TaskGroup() as group:

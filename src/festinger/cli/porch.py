@@ -81,7 +81,9 @@ class Porch:
         and have no store, it is listened to all the same, and what was said waits for the store."""
         if not self._house.done():
             return Attended(body=body, told=NO_STORE)
-        attended = await self._house.result().attendant.attend(visit, headers, body, settings=settings)
+        house = self._house.result()
+        house.met()
+        attended = await house.attendant.attend(visit, headers, body, settings=settings)
         if not self.ready() and attended.told and attended.told.result is MemoryResult.NOT_READY:
             return replace(attended, told=NO_STORE)
         return attended
@@ -89,7 +91,9 @@ class Porch:
     def passed(self, request: Passed) -> None:
         """A request is over; before the rooms are loaded nobody can write it down."""
         if self._house.done():
-            self._house.result().chronicle.passed(request)
+            house = self._house.result()
+            house.met()
+            house.chronicle.passed(request)
 
     def ready(self) -> bool:
         return self._house.done() and self._house.result().keeper.is_open()

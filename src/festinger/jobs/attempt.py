@@ -20,6 +20,7 @@ from procrastinate.jobs import Job
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import FestingerError, StoreDown
 from festinger.jobs.backlog import backlog
+from festinger.jobs.courtesy import Courtesy
 from festinger.jobs.retries import PATIENT, retry_after
 from festinger.jobs.run import Cancelled, Run
 from festinger.jobs.work import End, Ending, Watch, Work
@@ -81,6 +82,7 @@ class Desk:
     setting: Setting
     redact: Redact
     watch: Watch
+    courtesy: Courtesy
 
 
 async def attempt(desk: Desk, work: Work, context: JobContext, ids: Mapping[str, Any]) -> None:
@@ -90,6 +92,7 @@ async def attempt(desk: Desk, work: Work, context: JobContext, ids: Mapping[str,
     run = Run(
         job.id, work.name, store=desk.store, clock=desk.clock, stopwatch=desk.stopwatch, limit=work.limit
     )
+    await desk.courtesy.turn()
     began = desk.stopwatch()
     try:
         await _put_off(desk, work, job)

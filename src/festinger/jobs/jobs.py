@@ -16,6 +16,7 @@ from procrastinate.exceptions import AlreadyEnqueued
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import AlreadyRunning, FestingerError, NotFound, Refused
 from festinger.jobs.attempt import Desk, Redact, Retries, Setting, attempt
+from festinger.jobs.courtesy import Courtesy
 from festinger.jobs.engine import StoreConnector, engine_faults
 from festinger.jobs.work import DEFAULT_LIMIT, Deed, Ending, Queue, Watch, Work, checked_ids
 from festinger.store.pool import Store, Transaction
@@ -45,6 +46,8 @@ class Jobs(Mapping[str, Work]):
         redact: Redact,
         watch: Watch = watch_nothing,
     ) -> None:
+        self.courtesy = Courtesy(stopwatch)
+        """A door says here that a request is there; jobs wait for it."""
         self.desk = Desk(
             store=store,
             clock=clock,
@@ -53,6 +56,7 @@ class Jobs(Mapping[str, Work]):
             setting=setting,
             redact=redact,
             watch=watch,
+            courtesy=self.courtesy,
         )
         self.connector = StoreConnector(store)
         self.engine = App(connector=self.connector)
