@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from festinger.app.deciding import with_worth
 from festinger.embedding.embedder import Embedder
 from festinger.events.event import Event
 from festinger.ids import SpaceId
@@ -109,7 +110,7 @@ def build_inbox(app: "App") -> InboxRoom:
         judges=app.memory.judges,
         embedder=embedder,
     )
-    return InboxRoom(desk=desk)
+    return InboxRoom(desk=with_worth(desk))
 
 
 def register_inbox(app: "App", room: InboxRoom) -> None:

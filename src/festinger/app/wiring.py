@@ -15,6 +15,7 @@ from uuid import UUID
 from festinger.app.afterwards import Afterwards
 from festinger.app.background import Background
 from festinger.app.conversing import keep_conversing
+from festinger.app.deciding import DecidingRoom, build_deciding, register_deciding
 from festinger.app.deliveries import Deliveries
 from festinger.app.directory import ROOM as SPACES_ROOM
 from festinger.app.directory import Directory
@@ -103,6 +104,7 @@ class App:
     outcomes: OutcomesRoom = field(init=False)
     recall: RecallRoom = field(init=False)
     inbox: InboxRoom = field(init=False)
+    deciding: DecidingRoom = field(init=False)
     logins: Logins = field(init=False)
     applied: tuple[str, ...] = ()
     """Migrations that this start brought."""
@@ -206,6 +208,7 @@ def _build_rooms(app: App) -> None:
     app.outcomes = build_outcomes(app)
     app.recall = build_recall(app)
     app.inbox = build_inbox(app)
+    app.deciding = build_deciding(app, app.inbox.desk)
     register_housekeeping(app)
     register_world(app, app.world)
     register_memory(app, app.memory)
@@ -213,6 +216,7 @@ def _build_rooms(app: App) -> None:
     register_outcomes(app, app.outcomes)
     register_recall(app, app.recall)
     register_inbox(app, app.inbox)
+    register_deciding(app, app.deciding)
 
 
 @asynccontextmanager

@@ -4,14 +4,11 @@ One proposal, because it is not what was rejected after all; or everything of a 
 by a reviewer and written down.
 """
 
-from dataclasses import replace
 from uuid import UUID
 
-from festinger.errors import Refused
 from festinger.ids import SpaceId
-from festinger.proposals.carrying import save
+from festinger.proposals import pairs
 from festinger.proposals.desk import Desk, Key
-from festinger.proposals.family import held
 from festinger.proposals.proposal import Proposal
 from festinger.proposals.reviewers import need_verified
 from festinger.proposals.value import Worth, worths
@@ -22,13 +19,9 @@ Q = queries_of("festinger.proposals")
 
 
 async def release(desk: Desk, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
-    """Let a proposal that is held go its way. Raises `NotFound`, `NotAuthorised`, `Refused`."""
+    """Let a proposal that is held go its way. Raises `NotFound`, `NotAuthorised`."""
     await need_verified(desk, space, author)
-    async with desk.store.transaction() as transaction:
-        found = await held(transaction, space, proposal)
-        if found.held is None:
-            raise Refused("This proposal is not held.", state=found.state.value)
-        return await save(transaction, replace(found, held=None, suppressed_until=None))
+    return await pairs.release(desk, space, proposal)
 
 
 async def lift(desk: Desk, space: SpaceId, key: Key, *, author: Author) -> int:
