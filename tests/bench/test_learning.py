@@ -4,16 +4,28 @@ from itertools import islice
 
 import pytest
 
-from festinger.bench.learning import METRICS, growth, measure, samples, slope
+from festinger.bench.learning import METRICS, failures, growth, measure, samples, slope
 from festinger.bench.remembering import Stand, statements
 from festinger.bench.run import throw_away_folder
 from festinger.bench.suite import Bench
 
 SMALL = Stand(
-    memories=1_000, batch_seconds=1.0, batch_items=100, single=[0.01], confirm=[0.001], pairs=[2, 4]
+    memories=1_000,
+    batch_seconds=1.0,
+    batch_items=100,
+    single=[0.01],
+    confirm=[0.001],
+    pairs=[2, 4],
+    nearest=[False],
 )
 LARGE = Stand(
-    memories=100_000, batch_seconds=2.0, batch_items=500, single=[0.02], confirm=[0.002], pairs=[3, 3]
+    memories=100_000,
+    batch_seconds=2.0,
+    batch_items=500,
+    single=[0.02],
+    confirm=[0.002],
+    pairs=[3, 3],
+    nearest=[True, True, False, True],
 )
 
 
@@ -28,7 +40,8 @@ def test_statements_are_all_different_and_the_same_each_time():
 def test_the_numbers_are_those_of_the_largest_size_and_how_they_grew():
     found = {each.metric: each.value for each in samples([SMALL, LARGE])}
 
-    assert set(found) == {metric.name for metric in METRICS}
+    assert {*found, "learn.mixed.failed"} == {metric.name for metric in METRICS}
+    assert found["learn.nearest.recall1"] == 0.75
     assert found["learn.single.p50"] == 20.0
     assert found["learn.batch"] == 250.0
     assert found["learn.growth"] == 2.0
@@ -40,6 +53,12 @@ def test_the_numbers_are_those_of_the_largest_size_and_how_they_grew():
 
 def test_a_straight_line_has_the_slope_of_its_exponent():
     assert slope([(10.0, 3.0), (100.0, 30.0), (1_000.0, 300.0)]) == pytest.approx(1.0)
+
+
+def test_only_faults_of_ours_count_as_failures():
+    told = failures([{"stored": 5, "refused": 2}, {"store_down": 3, "quarantined": 1}])
+
+    assert (told.value, told.n) == (3.0, 11)
 
 
 async def test_a_quick_run_measures_every_metric():

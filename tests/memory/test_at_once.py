@@ -31,6 +31,16 @@ TEXTS = (
 )
 
 
+EACH = 40
+"""Statements that each process learns."""
+
+DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"
+DOUBLES = (
+    "select fold from memory where status in ('active', 'held', 'quarantined')"
+    " group by agent_id, kind, fold, event_day having count(*) > 1"
+)
+
+
 async def learner(*arguments: str) -> tuple[int, list[str]]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.memory.learner", *arguments, cwd=ROOT, stdout=asyncio.subprocess.PIPE
@@ -55,6 +65,23 @@ async def test_fifty_tasks_in_three_processes_learn_one_statement_once(store: St
     assert kept.confirmation_count == 49
     assert kept.cause_count == 3
     assert len(await rows(store, "select 1 from event where name = 'fact_learned'")) == 1
+
+
+@pytest.mark.requirement("M-29")
+async def test_mixed_learning_in_three_processes_never_waits_in_a_ring(store: Store, database_url: str):
+    """The small form of what `festinger bench run learn` does with ten thousand."""
+    done = await asyncio.gather(
+        *(learner(database_url, "main", str(seed), "mixed", str(EACH)) for seed in (1, 2, 3))
+    )
+
+    assert [code for code, _ in done] == [0, 0, 0]
+    actions = Counter(action for _, told in done for action in told)
+    assert actions.total() == 3 * EACH
+    assert set(actions) <= set(Action)
+    assert await rows(store, DEADLOCKS) == [{"deadlocks": 0}]
+    assert await rows(store, DOUBLES) == []
+    counts = await rows(store, "select count(*) as n from memory_sighting")
+    assert counts[0]["n"] == actions.total() - actions[Action.REFUSED] - actions[Action.ECHOED]
 
 
 async def test_near_twins_learnt_at_once_become_one(store: Store):

@@ -8,8 +8,9 @@ what is measured is learning without embedding. The measuring happens in `rememb
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log
+from pathlib import Path
 from statistics import mean, median
 
 from festinger.bench.curve import Curve
@@ -18,6 +19,7 @@ from festinger.bench.remembering import Stand
 from festinger.bench.result import Metric, Sample, at_least, at_most, percentile
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.errors import CannotStart
+from festinger.memory.decision import Action
 
 METRICS: Sequence[Metric] = (
     Metric(name="learn.single.p50", unit="ms", about="one new statement, median", goal=at_most(15)),
@@ -43,29 +45,66 @@ METRICS: Sequence[Metric] = (
         about="of judged pairs against the number of memories",
         goal=at_most(0.02),
     ),
+    Metric(
+        name="learn.nearest.recall1",
+        unit="share",
+        about="how often the index finds the nearest memory of all, at the largest size",
+        goal=at_least(0.99),
+    ),
+    Metric(
+        name="learn.mixed.failed",
+        unit="statements",
+        about="of ten thousand that three processes learn at once",
+        goal=at_most(0),
+    ),
 )
+
+PROCESSES = 3
+MIXED, MIXED_QUICK = 10_000, 120
+"""Statements that the processes learn together."""
 
 
 async def measure(bench: Bench) -> Measured:
     bench.say("Learning statements, up to a hundred thousand.")
     file = bench.folder / "learnt.json"
     amount = "quick" if bench.quick else "full"
+    each = (MIXED_QUICK if bench.quick else MIXED) // PROCESSES
+    files = [bench.folder / f"mixed-{number}.json" for number in range(PROCESSES)]
     async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "festinger.bench.remembering", str(file), amount, str(bench.seed)),
-            stdin=asyncio.subprocess.DEVNULL,
-            env=own_environment(home),
-            cwd=home.parent,
+        await _run(home, "remembering", str(file), amount, str(bench.seed))
+        await asyncio.gather(
+            *(
+                _run(home, "mixing", str(told), str(each), str(bench.seed + number))
+                for number, told in enumerate(files)
+            )
         )
-        try:
-            if await process.wait():
-                raise CannotStart("Learning could not be measured; its last words are above.")
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
     stands = [Stand(**each) for each in json.loads(file.read_bytes())]
-    return Measured(samples=samples(stands), curves=[growth(stands)])
+    mixed = [json.loads(told.read_bytes()) for told in files]
+    return Measured(samples=[*samples(stands), failures(mixed)], curves=[growth(stands)])
+
+
+async def _run(home: Path, module: str, *arguments: str) -> None:
+    """A process of ours on a home, to its end."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", f"festinger.bench.{module}", *arguments),
+        stdin=asyncio.subprocess.DEVNULL,
+        env=own_environment(home),
+        cwd=home.parent,
+    )
+    try:
+        if await process.wait():
+            raise CannotStart("Learning could not be measured; its last words are above.")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def failures(mixed: Sequence[Mapping[str, int]]) -> Sample:
+    """How many statements of several processes were not learnt for a fault of ours."""
+    total = sum(count for told in mixed for count in told.values())
+    failed = sum(count for told in mixed for name, count in told.items() if name not in set(Action))
+    return Sample(metric="learn.mixed.failed", system=PRODUCT, value=float(failed), n=total)
 
 
 def samples(stands: Sequence[Stand]) -> list[Sample]:
@@ -83,6 +122,7 @@ def samples(stands: Sequence[Stand]) -> list[Sample]:
         "learn.slope": (slope(medians), len(stands)),
         "learn.pairs.most": (max(max(each.pairs) for each in stands), len(last.pairs)),
         "learn.pairs.slope": (slope(judged), len(stands)),
+        "learn.nearest.recall1": (mean(last.nearest), len(last.nearest)),
     }
     return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
 

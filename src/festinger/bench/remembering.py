@@ -24,11 +24,14 @@ from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId, SpaceId
 from festinger.jobs.worker import Crew
 from festinger.judge.judgement import Judgement
 from festinger.judge.pair import Pair
+from festinger.judge.statement import Bars
 from festinger.memory.batch import learn_many
+from festinger.memory.candidates import nearest_ids, score
 from festinger.memory.desk import Desk
-from festinger.memory.given import Given
-from festinger.memory.learn import learn
+from festinger.memory.given import Cleaned, Given, Said, checked, marked
+from festinger.memory.learn import learn, words_of
 from festinger.memory.memory import Place
+from festinger.memory.vectors import embed
 from festinger.seeing.logs import configure
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
@@ -47,9 +50,11 @@ THINGS = ("boats", "clocks", "lamps", "kettles", "violins", "ladders", "maps", "
 class Amount:
     sizes: tuple[int, ...] = (1_000, 10_000, 100_000)
     singles: int = 300
+    probes: int = 200
+    """Statements whose nearest memory is looked for by the index and by reading all."""
 
 
-FEW = Amount(sizes=(50, 150), singles=5)
+FEW = Amount(sizes=(50, 150), singles=5, probes=5)
 AMOUNTS = {"full": Amount(), "quick": FEW}
 
 
@@ -64,6 +69,8 @@ class Stand:
     confirm: list[float] = field(default_factory=list)
     pairs: list[int] = field(default_factory=list)
     """Pairs that were judged for each single statement."""
+    nearest: list[bool] = field(default_factory=list)
+    """Whether the index found the nearest of all, for each statement that was looked up both ways."""
 
 
 class Counted:
@@ -104,6 +111,7 @@ async def measure(app: App, amount: Amount, *, seed: int) -> list[Stand]:
         # Whatever filling asked to be done later, the index of the vectors above all, is done before measuring.
         await Crew(app.jobs, shutdown_seconds=1).drain()
         await _single(desk, place, every, panel=panel, stand=stand, singles=amount.singles)
+        stand.nearest = await _nearest(desk, place, list(islice(every, amount.probes)))
         held = size + amount.singles
         stands.append(stand)
     return stands
@@ -132,8 +140,37 @@ async def _single(
                 stand.pairs.append(panel.pairs - before)
 
 
+async def _nearest(desk: Desk, place: Place, texts: Sequence[str]) -> list[bool]:
+    """Whether the index gives the nearest memory for each text; one as near is as good."""
+    said = [_said(desk, text) for text in texts]
+    hits = []
+    for each, vectors in zip(said, await embed(desk, [words_of(each) for each in said]), strict=True):
+        if vectors is None:
+            continue
+        async with desk.store.transaction() as transaction:
+            found = [
+                list(await nearest_ids(transaction, place.space, each, vectors, limit=1, whole=whole))
+                for whole in (False, True)
+            ]
+            # Without a bar everything is scored.
+            free = replace(vectors, bars=Bars())
+            near = {
+                candidate.memory.id: candidate.similarity
+                for ids in found
+                for candidate in await score(transaction, place.space, each, ids, free)
+            }
+        index, whole = (near[ids[0]] if ids else None for ids in found)
+        hits.append(index == whole)
+    return hits
+
+
+def _said(desk: Desk, text: str) -> Said:
+    clean = Cleaned(text=text, redactions=(), hid=False)
+    return marked(checked(Given(text=text)), clean, owner=None, trust=1.0, at=desk.clock())
+
+
 @asynccontextmanager
-async def _opened() -> AsyncIterator[App]:
+async def opened() -> AsyncIterator[App]:
     configure(level="warning", style="console", content=False, redact=without_secrets)
     settings = LiveSettings(this_process(flags={"embedding.model": "hashed:384"}))
     async with open_app(settings, door="bench", progress=_quietly, start=Start(providers=True)) as app:
@@ -145,7 +182,7 @@ def _quietly(_message: str) -> None:
 
 
 async def measured(amount: str, *, seed: int) -> list[Stand]:
-    async with _opened() as app:
+    async with opened() as app:
         return await measure(app, AMOUNTS[amount], seed=seed)
 
 

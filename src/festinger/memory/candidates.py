@@ -1,7 +1,7 @@
 """Which memories might a new statement be the same as, update or contradict?
 
 The nearest by vector, the newest of the same slot and some of the same subject; without a vector those that share
-half of their words. Found by the vectors that search uses, scored by plain cosine of the bare words. Another
+half of their words. What stands is never hidden behind what waits or is locked away, however much of it there is. Found by the vectors that search uses, scored by plain cosine of the bare words. Another
 agent's own memories are never among them. What the pairs mean is left to the judges.
 """
 
@@ -13,7 +13,7 @@ from festinger.ids import SpaceId
 from festinger.memory.desk import Desk
 from festinger.memory.gist import content_words, overlap
 from festinger.memory.given import Said
-from festinger.memory.kinds import comparable
+from festinger.memory.kinds import Status, comparable
 from festinger.memory.memory import Memory, memory_of
 from festinger.memory.vectors import Embedded
 from festinger.store.pool import Transaction
@@ -168,6 +168,28 @@ async def _near(
     if vectors is None:
         return []
     whole = is_read_whole(await _count(desk, transaction, space, vectors))
+    limit = desk.terms(space).memory.candidates
+    near = await nearest_ids(transaction, space, said, vectors, limit=limit, whole=whole)
+    waiting = [memory for memory, status in near.items() if status is not Status.ACTIVE]
+    if 2 * len(waiting) < limit:
+        return list(near)
+    # Many that wait or are locked away must not hide what stands.
+    standing = await nearest_ids(transaction, space, said, vectors, limit=limit, whole=whole, standing=True)
+    return [*near, *(memory for memory in standing if memory not in near)]
+
+
+async def nearest_ids(
+    transaction: Transaction,
+    space: SpaceId,
+    said: Said,
+    vectors: Embedded,
+    *,
+    limit: int,
+    whole: bool,
+    standing: bool = False,
+) -> dict[Any, Status]:
+    """The nearest memories by their stored vectors: all of them read, or by the index of the model; with `standing`
+    only those that are active."""
     rows = await nearest(
         transaction,
         Q["nearest_of_all" if whole else "nearest"],
@@ -175,9 +197,10 @@ async def _near(
         space=space,
         owner=said.owner,
         kinds=list(comparable(said.kind)),
-        limit=desk.terms(space).memory.candidates,
+        limit=limit,
+        standing=standing,
     )
-    return [row["memory_id"] for row in rows]
+    return {row["memory_id"]: Status(row["status"]) for row in rows}
 
 
 async def _count(desk: Desk, transaction: Transaction, space: SpaceId, vectors: Embedded) -> int:

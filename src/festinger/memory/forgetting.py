@@ -23,6 +23,7 @@ from festinger.memory.episodes.retelling import retell as retell_episode
 from festinger.memory.gist import fold_mark
 from festinger.memory.replaying import retell
 from festinger.memory.selector import Reach, Selector, reach
+from festinger.store.exchanges import messages_with
 from festinger.store.forgotten import Forgotten as Entry
 from festinger.store.forgotten import Ledger
 from festinger.store.pool import Transaction
@@ -135,12 +136,14 @@ async def forget_in(
         await retell(desk, transaction, space, memory)
     wordings = list(cuts(await _gone_for_good(transaction, space, said)))
     episodes = await episodes_with(transaction, space, wordings)
+    messages = await messages_with(transaction, space, wordings)
     rows += await sweep(transaction, space, wordings)
     retold = [each for each in episodes if await retell_episode(desk, transaction, space, each)]
     if not dry_run and (files := await eraser.outside(wordings)):
         rows["spool"] += files
     await _lock_away(desk, transaction, space, sorted(remade), by=by)
-    await _tell(desk, transaction, space, sorted(erased), said)
+    said_in = {str(turn) for each in said for turn in each["turns"]} | {str(each) for each in messages}
+    await _tell(desk, transaction, space, sorted(erased), sorted(said_in))
     return Plan(
         erased=tuple(sorted(erased)),
         derived=tuple(sorted(erased - meant.whole)),
@@ -248,7 +251,7 @@ async def _tell(
     transaction: Transaction,
     space: SpaceId,
     erased: Sequence[MemoryId],
-    said: Iterable[Mapping[str, Any]],
+    messages: Sequence[str],
 ) -> None:
     """Let the other rooms erase theirs. They are told ids alone."""
     for start in range(0, len(erased), EVENT_IDS):
@@ -256,8 +259,8 @@ async def _tell(
         await desk.outbox.emit(
             transaction, "memory_forgotten", space=space, subject="memories", payload={"ids": part}
         )
-    for turn in sorted({str(turn) for each in said for turn in each["turns"]}):
-        await desk.ask(transaction, FORGET_SAID, space=space, message=turn)
+    for message in messages:
+        await desk.ask(transaction, FORGET_SAID, space=space, message=message)
     if erased:
         await desk.ask(transaction, VACUUM, space=space)
 

@@ -32,21 +32,23 @@ limit %(limit)s;
 -- name: nearest
 -- The nearest memories by their stored vectors, with the index of the model. The live ones are asked for by what they
 -- are not: a planner that knows no numbers yet would else walk a partial index of them once for every vector.
-select v.memory_id from memory_vector v
+select v.memory_id, m.status from memory_vector v
 join memory m on m.space_id = v.space_id and m.id = v.memory_id
 where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
   and m.status <> all(array['superseded', 'merged', 'archived']) and m.kind = any(%(kinds)s)
   and (m.agent_id is null or m.agent_id = %(owner)s)
+  and (not %(standing)s or m.status = 'active')
 order by v.embedding::halfvec({dims}) <=> %(probe)s
 limit %(limit)s;
 
 -- name: nearest_of_all
 -- The same for a space with few vectors: all of them are read, which is faster and always right.
-select v.memory_id from memory_vector v
+select v.memory_id, m.status from memory_vector v
 join memory m on m.space_id = v.space_id and m.id = v.memory_id
 where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
   and m.status <> all(array['superseded', 'merged', 'archived']) and m.kind = any(%(kinds)s)
   and (m.agent_id is null or m.agent_id = %(owner)s)
+  and (not %(standing)s or m.status = 'active')
 order by (v.embedding::halfvec({dims}) <=> %(probe)s) + 0
 limit %(limit)s;
 
@@ -59,18 +61,19 @@ select count(*) as vectors from (
 ) as counted;
 
 -- name: related
--- The newest memories of the same slot, and of the same subject.
+-- The newest memories of the same slot, and of the same subject; those that stand come first, so that nobody hides
+-- them behind many that wait or are locked away.
 (select m.id from memory m
  where m.space_id = %(space)s and m.subject_key = %(subject)s and m.attribute_key = %(attribute)s
    and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
    and (m.agent_id is null or m.agent_id = %(owner)s)
- order by m.seq desc limit %(of_slot)s)
+ order by m.status <> 'active', m.seq desc limit %(of_slot)s)
 union
 (select m.id from memory m
  where m.space_id = %(space)s and m.subject_key = %(subject)s
    and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
    and (m.agent_id is null or m.agent_id = %(owner)s)
- order by m.seq desc limit %(of_subject)s);
+ order by m.status <> 'active', m.seq desc limit %(of_subject)s);
 
 -- name: by_words
 -- The memories that share most words, where there is no vector to go by.
@@ -78,7 +81,7 @@ select m.id from memory m
 where m.space_id = %(space)s and m.content_tsv @@ to_tsquery('english', %(words)s)
   and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
   and (m.agent_id is null or m.agent_id = %(owner)s)
-order by ts_rank(m.content_tsv, to_tsquery('english', %(words)s)) desc, m.seq desc
+order by ts_rank(m.content_tsv, to_tsquery('english', %(words)s)) desc, m.status <> 'active', m.seq desc
 limit %(limit)s;
 
 -- name: along
@@ -639,6 +642,10 @@ returning *;
 
 -- name: reword_summary
 -- Gives the memory of a summary other words, with nothing that was made of the former ones.
+with said as (
+    update memory_sighting set wording = %(content)s
+    where space_id = %(space)s and memory_id = %(id)s and source = %(source)s
+)
 update memory set content = %(content)s, content_contextualized = null, compressed = null, fold = %(fold)s,
     gist = %(gist)s, subject = null, subject_key = null, attribute_key = null, value_key = null,
     version = version + 1, updated_at = %(at)s
@@ -1077,7 +1084,7 @@ update memory m set content = i.content, content_contextualized = i.content_cont
     confidence_ceiling = i.confidence_ceiling, weight_ceiling = i.weight_ceiling,
     confirmation_count = i.confirmation_count, last_confirmed = i.last_confirmed, cause_count = i.cause_count,
     weight_alpha = i.weight_alpha, weight_beta = i.weight_beta, version = i.version, created_at = i.created_at,
-    updated_at = i.updated_at
+    updated_at = i.updated_at, event_time = i.event_time, tags = i.tags
 from jsonb_populate_record(null::memory, %(image)s::jsonb) as i
 where m.space_id = %(space)s and m.id = i.id;
 

@@ -6,7 +6,7 @@ here. What is learnt from them is the business of the rooms above.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ from uuid import UUID
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
+from festinger.text.cutting import Cut
 
 Q = queries_of("festinger.store")
 
@@ -148,6 +149,15 @@ async def messages(where: Store | Transaction, space: SpaceId, ids: Collection[U
 async def session_messages(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[Message]:
     """What was said in a session, the oldest first."""
     return [_message(row) for row in await where.all(Q["session_messages"], space=space, session=session)]
+
+
+async def messages_with(transaction: Transaction, space: SpaceId, cuts: Iterable[Cut]) -> list[UUID]:
+    """The messages in which some words were said, before they are cut out."""
+    found: set[UUID] = set()
+    for cut in cuts:
+        rows = await transaction.all(Q["messages_that_said"], space=space, pattern=cut.pattern)
+        found |= {row["id"] for row in rows}
+    return sorted(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,81 @@
+"""How do several processes learn into one memory, all sorts of things at the same moment?
+
+A process of its own on a home that others use too. `python -m festinger.bench.mixing FILE COUNT SEED` learns so many
+statements, alone and in batches, for everybody and for two agents: new ones, repeated ones, updates and opposites of
+what the others say. What became of them, and what failed, goes into the file as JSON.
+"""
+
+import asyncio
+import json
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+
+from festinger.bench.remembering import opened
+from festinger.errors import FestingerError
+from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
+from festinger.memory.batch import learn_many
+from festinger.memory.desk import Desk
+from festinger.memory.given import Given
+from festinger.memory.learn import learn
+from festinger.memory.memory import Place
+
+SUBJECTS = 50
+AT_ONCE = 8
+PART = 20
+COLOURS = ("red", "green", "blue", "white")
+SPEAKERS = (Origin.PERSON, Origin.PERSON, Origin.MODEL, Origin.TOOL)
+
+
+def mixed(chance: random.Random) -> Given:
+    """Something new, something said before, an update or its opposite, by somebody."""
+    subject = f"depot {chance.randrange(SUBJECTS)}"
+    text = chance.choice(
+        [
+            f"The colour of {subject} is {chance.choice(COLOURS)}",
+            f"{subject.capitalize()} has {chance.randrange(9)} doors",
+            f"Open {subject} at noon",
+            f"Do not open {subject} at noon",
+            f"Parcel {chance.randrange(10**6)} waits in {subject}",
+        ]
+    )
+    return Given(text=text, origin=chance.choice(SPEAKERS), shared=chance.random() < 0.7)
+
+
+async def mix(desk: Desk, count: int, *, seed: int) -> Counter[str]:
+    """What became of so many statements; what failed stands under the name of its error."""
+    chance = random.Random(seed)  # noqa: S311 - made-up sentences, and the same each time
+    places = [
+        Place(space=MAIN_SPACE, agent=AgentId(name), session=SessionId(f"mixed {seed}"))
+        for name in ("a", "b")
+    ]
+    items, few = [mixed(chance) for _ in range(count)], asyncio.Semaphore(AT_ONCE)
+
+    async def learnt(part: list[Given]) -> list[str]:
+        async with few:
+            place = chance.choice(places)
+            try:
+                # Half of it comes alone, half in batches.
+                done = (
+                    await learn_many(desk, place, part)
+                    if chance.random() < 0.5
+                    else [await learn(desk, place, item) for item in part]
+                )
+            except FestingerError as error:
+                return [error.name] * len(part)
+            return [each.error.name if each.error else each.action.value for each in done]
+
+    parts = [items[start : start + PART] for start in range(0, count, PART)]
+    return Counter(name for told in await asyncio.gather(*map(learnt, parts)) for name in told)
+
+
+async def mixed_into_home(count: int, *, seed: int) -> dict[str, int]:
+    async with opened() as app:
+        return dict(await mix(app.memory.desk, count, seed=seed))
+
+
+if __name__ == "__main__":
+    _, told, how_many, grown_from = sys.argv
+    found = asyncio.run(mixed_into_home(int(how_many), seed=int(grown_from)))
+    Path(told).write_text(json.dumps(found))
