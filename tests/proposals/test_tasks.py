@@ -1,0 +1,45 @@
+"""What is there to do about advice that was approved?"""
+
+import pytest
+from tests.proposals.hearing import ADA, AGENT, Court
+
+from festinger.errors import AlreadyDecided, NotAuthorised
+from festinger.ids import MAIN_SPACE
+from festinger.proposals.tasks import TaskState, close_task, tasks
+from festinger.settings.tree import ProposalsSettings
+from festinger.store.pool import Store
+
+
+@pytest.mark.requirement("H-58")
+async def test_a_task_is_closed_by_a_reviewer_once(store: Store):
+    court = Court(store)
+    await court.decide(await court.promoted())
+    (task,) = await tasks(court.desk, MAIN_SPACE)
+
+    with pytest.raises(NotAuthorised):
+        await close_task(court.desk, MAIN_SPACE, task.id, author=AGENT)
+    closed = await close_task(court.desk, MAIN_SPACE, task.id, author=ADA)
+    with pytest.raises(AlreadyDecided):
+        await close_task(court.desk, MAIN_SPACE, task.id, author=ADA, state=TaskState.DROPPED)
+
+    assert (closed.state, closed.closed_by) == (TaskState.DONE, "Ada")
+    assert await tasks(court.desk, MAIN_SPACE) == []
+    assert await tasks(court.desk, MAIN_SPACE, state=None) == [closed]
+
+
+@pytest.mark.requirement("H-57")
+async def test_undoing_advice_whose_task_is_done_leaves_it_done(store: Store):
+    court = Court(store)
+    proposal = await court.promoted()
+    await court.decide(proposal)
+    (task,) = await tasks(court.desk, MAIN_SPACE)
+    done = await close_task(court.desk, MAIN_SPACE, task.id, author=ADA)
+
+    await court.undo(proposal)
+
+    assert await tasks(court.desk, MAIN_SPACE, state=None) == [done]
+
+
+@pytest.mark.requirement("H-58")
+def test_an_agent_does_not_read_tasks_unless_somebody_says_so():
+    assert ProposalsSettings().tasks_visible_to_agent is False
