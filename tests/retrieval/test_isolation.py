@@ -15,11 +15,13 @@ DAY = timedelta(days=1)
 CUE = "what about the harbour festival on 2026-01-04?"
 TEXT = "The harbour festival has fireworks."
 SAID = "Tell me of the harbour festival again."
+SEED = "The lighthouse was painted."
 
 ARMS: Mapping[str, Mapping[str, Any]] = {
     "vector": {"cue": "zzz", "words": False},
     "words": {"cue": "harbour festival fireworks", "words": True},
     "time": {"cue": "what was on 2026-01-04?", "words": True},
+    "company": {"cue": "lighthouse", "words": True},
 }
 """Cues that only one way of searching can answer."""
 
@@ -51,10 +53,24 @@ class Scene:
                 await mind.settle(space)
         if self.arm != "vector":
             mind.near.fault = ProviderDown("away")
+        if self.arm == "company":
+            await self.bring_together()
+
+    async def bring_together(self) -> None:
+        """Let what answers the cue lead on to everything else, whoever's it is."""
+        about: dict[str, Any] = {"subject": "harbour", "tags": ("city",)}
+        [seed] = await self.mind.put(SEED, shared=True, event_time=self.mind.hands.now - DAY, **about)
+        async with self.mind.store.transaction() as transaction:
+            await transaction.connection.execute(
+                "insert into memory_co_access (space_id, memory_id_a, memory_id_b, co_access_count,"
+                " last_co_accessed, last_cause) select m.space_id, least(m.id, %(seed)s), greatest(m.id, %(seed)s),"
+                " 9, %(at)s, '' from memory m where m.id <> %(seed)s and m.space_id = %(space)s",
+                {"seed": seed, "space": MAIN_SPACE, "at": self.mind.hands.now},
+            )
 
     async def found(self, **asked: Any) -> list[tuple[str, str]]:
         recalled = await self.mind.recall(self.cue, limit=50, **asked)
-        return sorted((item.type, item.text) for item in recalled.items)
+        return sorted((item.type, item.text) for item in recalled.items if item.text != SEED)
 
 
 MEMORY, TURN = ("memory", TEXT), ("turn", SAID)
@@ -73,6 +89,7 @@ FILTERS: Mapping[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
 }
 
 
+@pytest.mark.requirement("R-06")
 @pytest.mark.parametrize("arm", ARMS)
 async def test_no_filter_lets_a_foreign_row_through_by_any_way(store: Store, arm: str):
     """Every filter against every way of searching; a foreign row would be there twice."""
@@ -88,17 +105,21 @@ async def test_no_filter_lets_a_foreign_row_through_by_any_way(store: Store, arm
     }
 
     for name, (asked, wanted) in {**FILTERS, **timed}.items():
-        assert await scene.found(**asked) == wanted, f"{name} by {arm}"
+        by_this_way = [each for each in wanted if arm != "company" or each == MEMORY]
+        assert await scene.found(**asked) == by_this_way, f"{name} by {arm}"
     assert await scene.found(agent="nobody") == []
     scene.mind.forget_unwritten()
 
 
+@pytest.mark.requirement("R-06")
+@pytest.mark.requirement("R-77")
 @pytest.mark.parametrize("arm", ARMS)
 async def test_what_is_excluded_comes_by_no_way(store: Store, arm: str):
     scene = Scene(store, arm)
     await scene.build()
-    items = (await scene.mind.recall(scene.cue, limit=50)).items
+    items = [item for item in (await scene.mind.recall(scene.cue, limit=50)).items if item.text != SEED]
 
+    assert items
     assert await scene.found(exclude=[item.id for item in items]) == []
     scene.mind.forget_unwritten()
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from tests.jobs.desk import rows
-from tests.memory.remembering import DAY
+from tests.memory.remembering import DAY, says
 from tests.retrieval.recalling import Recaller
 
+from festinger.embedding.profiles import Purpose
 from festinger.errors import BadInput, ProviderDown, StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.memory.revising import archive, supersede
@@ -370,3 +371,175 @@ async def test_a_blood_type_is_found_a_year_later(by_words: Recaller):
     await learn_all(by_words)
 
     assert (await by_words.texts("what is my blood type?"))[0] == "My blood type is AB negative."
+
+
+class Broken:
+    """A database in which some ways of searching take too long."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.late: set[str] = set()
+        real = Transaction._execute
+
+        async def execute(transaction: Transaction, query: Query, parameters: Any) -> Any:
+            if query.name == "candidates" and any(parameters[way] for way in self.late):
+                raise StoreDown("late", kind="too_slow")
+            return await real(transaction, query, parameters)
+
+        monkeypatch.setattr(Transaction, "_execute", execute)
+
+
+@pytest.mark.requirement("R-83")
+async def test_a_way_of_searching_that_fails_is_gone_without_and_named(
+    mind: Recaller, monkeypatch: pytest.MonkeyPatch
+):
+    mind.near.near |= {"green tea": 1.0, THINGS[0]: 0.8}
+    await learn_all(mind)
+    broken = Broken(monkeypatch)
+
+    broken.late = {"by_vector"}
+    by_words = await mind.recall("green tea")
+    broken.late = {"by_words"}
+    by_meaning = await mind.recall("green tea")
+    broken.late = {"by_vector", "by_words"}
+
+    assert ([item.text for item in by_words.items], by_words.degraded) == ([THINGS[0]], ("vector",))
+    assert (by_meaning.items[0].text, by_meaning.degraded) == (THINGS[0], ("words", "time"))
+    with pytest.raises(StoreDown):
+        await mind.recall("green tea")
+
+
+@pytest.mark.requirement("R-83")
+async def test_a_database_that_is_gone_is_not_asked_again_and_again(
+    mind: Recaller, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[str] = []
+
+    async def execute(_transaction: Transaction, query: Query, _parameters: Any) -> Any:
+        asked.append(query.name)
+        raise StoreDown("gone", kind="lost")
+
+    monkeypatch.setattr(Transaction, "_execute", execute)
+
+    with pytest.raises(StoreDown):
+        await mind.recall("green tea")
+    assert len(asked) == 1
+
+
+@pytest.mark.requirement("R-73")
+async def test_everything_that_led_to_a_hit_is_told_and_written_down(mind: Recaller):
+    mind.near.near |= {"what does Alice drink?": 1.0, THINGS[0]: 0.7}
+    await learn_all(mind)
+
+    found = await mind.recall("what does Alice drink?", explain=True)
+    await mind.written()
+
+    told = found.items[0].why
+    assert told is not None
+    assert {name for name, value in told.items() if value is None} <= {"rerank", "source", "event_time"}
+    assert told["arms"] == {"vector": 1, "words": 1}
+    assert told["weight"]["effective"] == pytest.approx(0.2)
+    assert told["activation"]["base"] == 0.0
+    assert told["activation"]["total"] == pytest.approx(0.7, abs=1e-3)
+    kept = await find_recall(mind.searching, MAIN_SPACE, found.id)
+    assert kept["hits"][0]["why"] == told
+
+
+@pytest.mark.requirement("R-48")
+@pytest.mark.requirement("R-46")
+async def test_how_active_a_memory_is_is_told_and_orders_nothing(by_words: Recaller):
+    """The event is the first time that it was met, reads that were used are the others."""
+    when = by_words.hands.now - timedelta(hours=1)
+    [old, new] = await by_words.put("The green lamp.", "The green chair.", event_time=when)
+    before = await by_words.texts("green")
+
+    async with by_words.store.transaction() as transaction:
+        await transaction.connection.execute(
+            "update memory set access_count = 2, access_times = %(times)s where id = %(id)s",
+            {"id": old, "times": [by_words.hands.now - DAY, by_words.hands.now - 7 * DAY]},
+        )
+    items = (await by_words.recall("green", explain=True)).items
+
+    told = {item.id: item.why["activation"]["base"] for item in items if item.why}
+    assert told[old] == pytest.approx(-3.8465, abs=1e-4)
+    assert told[new] == pytest.approx(-4.0943, abs=1e-4)
+    assert [item.text for item in items] == before
+
+
+@pytest.mark.requirement("R-05")
+async def test_what_is_disputed_says_so_and_what_is_held_against_it_stays_away(by_words: Recaller):
+    by_words.judges.told = says("contradicts")
+    stands = await by_words.learn("The harbour opens at six.")
+    held = await by_words.learn("The harbour never opens before ten.", origin="model")
+    assert stands.memory
+    assert held.memory
+    assert (await by_words.memory(held)).status.value == "held"
+
+    found = await by_words.recall("when does the harbour open?")
+
+    assert [(item.id, item.disputed) for item in found.items] == [(stands.memory.id, True)]
+    more = await by_words.recall("when does the harbour open?", include=["held"])
+    assert {item.id for item in more.items} == {stands.memory.id, held.memory.id}
+
+
+@pytest.mark.requirement("R-05")
+@pytest.mark.parametrize("status", ["quarantined", "merged"])
+async def test_what_nobody_vouches_for_never_comes(by_words: Recaller, status: str):
+    await by_words.put("The harbour opens at six.")
+    async with by_words.store.transaction() as transaction:
+        await transaction.connection.execute(
+            "update memory set status = %(status)s, superseded_by = case when %(status)s = 'merged' then id end,"
+            " superseded_at = case when %(status)s = 'merged' then created_at end",
+            {"status": status},
+        )
+
+    everything = ["superseded", "archived", "held", "dormant"]
+    assert await by_words.texts("harbour", include=everything) == []
+
+
+@pytest.mark.requirement("R-37")
+async def test_what_lies_in_the_time_that_a_cue_names_comes_sooner_and_nothing_is_left_out(store: Store):
+    by_words = Recaller(store, without_embedder=True, settings={"abstain": False})
+    now = by_words.hands.now
+    await by_words.put("Rowing on the lake.", event_time=now - 40 * DAY)
+    await by_words.put("Rowing on the river.", event_time=now - DAY)
+    await by_words.put("Skating at the pond.", event_time=now - 40 * DAY)
+    await recount(by_words.searching, MAIN_SPACE)
+
+    timed = (await by_words.recall("rowing on 2025-11-26", explain=True)).items
+    plain = await by_words.texts("rowing")
+
+    assert plain[0] == "Rowing on the river."
+    assert timed[0].text == "Rowing on the lake."
+    assert "Rowing on the river." in [item.text for item in timed]
+    whys = {item.text: item.why for item in timed if item.why}
+    assert whys["Rowing on the lake."]["time"] == pytest.approx(0.15)
+    assert whys["Rowing on the lake."]["arms"]["time"] == 1
+    assert whys["Rowing on the river."]["time"] == 0.0
+    by_words.forget_unwritten()
+
+
+@pytest.mark.requirement("R-62")
+async def test_a_faded_thought_comes_by_a_strong_cue_alone_and_a_persons_word_by_any(store: Store):
+    thought, fact = "We mused about lanterns.", "My lantern is blue."
+    cue = "drifting thoughts of evening light and water"
+    mind = Recaller(store, near={cue: 1.0, thought: 0.80, fact: 0.60})
+    [sleeping] = await mind.put(thought, kind="episodic", origin="model")
+    await mind.put(fact)
+    mind.forward(400 * DAY)
+    await mind.put("Bob repairs bicycles.")
+
+    weakly = await mind.texts(cue)
+    mind.near.near[thought] = 0.91
+    async with store.transaction() as transaction:
+        await transaction.connection.execute(
+            "update memory_vector set embedding = %(near)s::halfvec"
+            " where memory_id = %(id)s and purpose = 'store'",
+            {"near": str((await mind.near.embed([thought], Purpose.STORE))[0].tolist()), "id": sleeping},
+        )
+    strongly = await mind.texts(cue)
+
+    assert thought not in weakly
+    assert fact in weakly
+    assert thought in strongly
+    assert thought in await mind.texts("bicycles", include=["dormant"])
+    mind.forget_unwritten()

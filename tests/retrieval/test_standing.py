@@ -18,7 +18,7 @@ from festinger.store.pool import Store
 DRIVER = "The printer's driver is {}."
 
 
-@pytest.mark.requirement("P-36", "R-77")
+@pytest.mark.requirement("P-36")
 async def test_a_memory_stands_for_itself_until_it_is_replaced_and_then_the_last_of_its_line_does(
     store: Store,
 ):
@@ -36,7 +36,7 @@ async def test_a_memory_stands_for_itself_until_it_is_replaced_and_then_the_last
     assert (after[shown].id != shown, after[shown].text) == (True, DRIVER.format("Splix"))
 
 
-@pytest.mark.requirement("M-46", "R-05")
+@pytest.mark.requirement("M-46")
 async def test_a_disputed_memory_stands_in_its_own_words_and_the_held_one_stands_for_nothing(store: Store):
     mind = Recaller(store)
     shown = known(await mind.learn(DRIVER.format("Gutenprint"), subject="printer"))

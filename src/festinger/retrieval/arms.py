@@ -20,7 +20,7 @@ from festinger.memory.memory import Place
 from festinger.retrieval.candidate import MEMORY, TURN, Candidate, Vector, candidate_of
 from festinger.retrieval.cue import Cue, cue_hash
 from festinger.retrieval.desk import Desk, Size
-from festinger.retrieval.scoring import VECTOR_ARM, Asked
+from festinger.retrieval.scoring import VECTOR_ARM, WORDS_ARM, Asked
 from festinger.retrieval.wish import Blend, Wish
 from festinger.retrieval.words import Statistics, pool_query, quoted, rarest
 from festinger.seeing.metrics import RECALL_ARM_SECONDS
@@ -32,6 +32,7 @@ from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, for_model, ha
 Q = queries_of("festinger.retrieval")
 
 EMBEDDER = "embedder"
+NAMED = "named"
 NO_MODEL = VectorModel(name="", dims=1)
 """Stands where a query names a model and none is searched by."""
 CLOSE = 200
@@ -57,6 +58,8 @@ class Found:
 
     arms: Mapping[str, Sequence[UUID]]
     types: Mapping[UUID, str]
+    named: frozenset[UUID] = frozenset()
+    """What holds an identifier of which the cue names a piece."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,9 +160,11 @@ async def find(
     arms: dict[str, list[UUID]] = {}
     for row in rows:
         arms.setdefault(row["arm"], []).append(row["ref"])
+    named = arms.pop(NAMED, [])
+    arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named]))
     if probe is None:
         arms.pop(VECTOR_ARM, None)
-    return Found(arms={arm: refs for arm, refs in arms.items() if refs}, types=types)
+    return Found(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
 
 
 def _search(
@@ -233,6 +238,7 @@ async def fetch(
         at=read.asked.now,
         cue_hash=cue_hash(wish.cue),
         lessons=LESSONS,
+        named=list(found.named),
         seeds=list(seeds),
         hops=wish.hops,
         partners=settings.partners_top,

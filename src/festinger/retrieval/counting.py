@@ -10,8 +10,9 @@ from uuid import UUID
 
 from festinger.events.event import Event
 from festinger.ids import SpaceId
-from festinger.retrieval.candidate import MEMORY
+from festinger.retrieval.candidate import MEMORY, TURN
 from festinger.retrieval.desk import Desk
+from festinger.retrieval.identifiers import keep_pieces
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -61,6 +62,11 @@ async def recount(desk: Desk, space: SpaceId) -> int:
         await transaction.all(Q["lock_counts"], space=space)
         await transaction.run(Q["forget_counts"], space=space)
         rows = await transaction.all(Q["recount_words"], space=space)
+        texts = await transaction.all(Q["every_text"], space=space)
+        for source in (MEMORY, TURN):
+            refs = [text["ref"] for text in texts if text["source"] == source]
+            for start in range(0, len(refs), BATCH):
+                await keep_pieces(transaction, space, source, refs[start : start + BATCH])
     return sum(row["docs"] for row in rows)
 
 
@@ -79,3 +85,4 @@ async def count_now(transaction: Transaction, space: SpaceId, texts: Sequence[tu
     for source in sorted({source for source, _ in texts}):
         refs = [ref for kind, ref in texts if kind == source]
         await transaction.run(Q["count_words"], space=space, source=source, refs=refs)
+        await keep_pieces(transaction, space, source, refs)

@@ -10,28 +10,37 @@ from typing import TypeVar
 Ref = TypeVar("Ref", bound=Hashable)
 
 
-def scaled(scores: Sequence[float | None]) -> list[float]:
-    """Scores stretched from 0 for the lowest to 1 for the highest; all alike are 1, what is unknown is 0."""
-    known = [score for score in scores if score is not None]
+def scaled(scores: Sequence[float | None], *, guests: int = 0) -> list[float]:
+    """Scores stretched from 0 for the lowest to 1 for the highest; all alike are 1, what is unknown is 0.
+
+    The last `guests` of them take the scale of the others, so that their coming moves nobody.
+    """
+    known = [score for score in scores[: len(scores) - guests] if score is not None]
     if not known:
         return [0.0] * len(scores)
     low, high = min(known), max(known)
     if high == low:
-        return [0.0 if score is None else 1.0 for score in scores]
-    return [0.0 if score is None else (score - low) / (high - low) for score in scores]
+        return [1.0 if score is not None and score >= high else 0.0 for score in scores]
+    return [0.0 if score is None else min(1.0, max(0.0, (score - low) / (high - low))) for score in scores]
 
 
 def blended(
-    meaning: Sequence[float | None] | None, words: Sequence[float] | None, *, words_share: float
+    meaning: Sequence[float | None] | None,
+    words: Sequence[float] | None,
+    *,
+    words_share: float,
+    guests: int = 0,
 ) -> list[float]:
     """One match from both; from one where the other was not searched by."""
     if meaning is None:
-        return scaled(words or ())
+        return scaled(words or (), guests=guests)
     if words is None:
-        return scaled(meaning)
+        return scaled(meaning, guests=guests)
     return [
         (1.0 - words_share) * by_meaning + words_share * by_words
-        for by_meaning, by_words in zip(scaled(meaning), scaled(words), strict=True)
+        for by_meaning, by_words in zip(
+            scaled(meaning, guests=guests), scaled(words, guests=guests), strict=True
+        )
     ]
 
 

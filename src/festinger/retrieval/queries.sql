@@ -150,7 +150,21 @@ select 'time', 'turn', dated.turn_id from (
     where %(from)s::timestamptz is not null and s.at >= %(from)s and s.at < %(to)s and s.part = 0
     order by (select sum(a.turn_idf) from asked a where s.content_tsv @@ a.q) desc nulls last,
         s.at desc, s.turn_id limit %(arm)s
-) as dated;
+) as dated
+union all
+select 'named', 'memory', named.id from (
+    select e.id from (select p.ref from identifier_part p where %(by_words)s and p.space_id = %(space)s
+        and p.type = 'memory' and p.part = any(%(terms)s) limit %(close)s) as p
+    join eligible e on e.id = p.ref
+    group by e.id order by count(*) desc, e.id limit %(arm)s
+) as named
+union all
+select 'named', 'turn', named.turn_id from (
+    select s.turn_id from (select p.ref from identifier_part p where %(by_words)s and p.space_id = %(space)s
+        and p.type = 'turn' and p.part = any(%(terms)s) limit %(close)s) as p
+    join said s on s.turn_id = p.ref and s.part = 0
+    group by s.turn_id order by count(*) desc, s.turn_id limit %(arm)s
+) as named;
 
 -- name: fetch
 -- Everything that is known of some memories and turns, with their vectors, the words of the cue that they hold and
@@ -208,9 +222,14 @@ from memory m
 left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
     and v.purpose = 'store'
 cross join lateral (
-    select array_agg(u.lexeme) as terms, array_agg(coalesce(cardinality(u.positions), 1)) as own,
-        null::integer[] as beside
-    from unnest(m.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
+    select array_agg(h.lexeme) as terms, array_agg(h.times) as own, null::integer[] as beside from (
+        select u.lexeme, coalesce(cardinality(u.positions), 1) as times
+        from unnest(m.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
+        union all
+        select p.part, 1 from identifier_part p
+        where m.id = any(%(named)s) and p.space_id = %(space)s and p.type = 'memory' and p.ref = m.id
+          and p.part = any(%(terms)s) and p.part <> all(tsvector_to_array(m.content_tsv))
+    ) as h
 ) as held
 cross join lateral (
     select array_agg(l.id) as partners, array_agg(l.strength) as strengths
@@ -242,9 +261,15 @@ cross join lateral (
     from turn_index p where p.space_id = %(space)s and p.turn_id = t.turn_id
 ) as whole
 cross join lateral (
-    select array_agg(u.lexeme) as terms, array_agg(cardinality(array_positions(u.weights, 'A'))) as own,
-        array_agg(cardinality(array_positions(u.weights, 'D'))) as beside
-    from unnest(t.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
+    select array_agg(h.lexeme) as terms, array_agg(h.own) as own, array_agg(h.beside) as beside from (
+        select u.lexeme, cardinality(array_positions(u.weights, 'A')) as own,
+            cardinality(array_positions(u.weights, 'D')) as beside
+        from unnest(t.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
+        union all
+        select p.part, 1, 0 from identifier_part p
+        where t.turn_id = any(%(named)s) and p.space_id = %(space)s and p.type = 'turn' and p.ref = t.turn_id
+          and p.part = any(%(terms)s) and p.part <> all(tsvector_to_array(t.content_tsv))
+    ) as h
 ) as held
 where t.space_id = %(space)s and t.turn_id = any(%(turns)s) and t.part = 0;
 
@@ -659,3 +684,49 @@ where m.space_id = %(space)s and (m.agent_id is null or m.agent_id = %(agent)s)
        and (m.valid_to is null or m.valid_to > %(valid_at)s)))
 order by m.id
 limit %(limit)s;
+
+-- name: texts_of
+-- What some memories or turns say now, as far as they are searched.
+select m.id as ref, m.content from memory m
+where %(source)s = 'memory' and m.space_id = %(space)s and m.id = any(%(refs)s) and m.status = 'active'
+union all
+select t.turn_id, string_agg(t.content, '' order by t.part) from turn_index t
+where %(source)s = 'turn' and t.space_id = %(space)s and t.turn_id = any(%(refs)s)
+group by t.turn_id;
+
+-- name: every_text
+-- All that is searched in a space, by source.
+select 'memory' as source, m.id as ref from memory m where m.space_id = %(space)s and m.status = 'active'
+union all
+select 'turn', t.turn_id from turn_index t where t.space_id = %(space)s and t.part = 0;
+
+-- name: keep_pieces
+-- Puts the pieces of some texts in the place of those that stood there, as words are searched.
+with wanted as (
+    select distinct o.ref, word.lexeme as part
+    from unnest(%(owners)s::uuid[], %(pieces)s::text[]) as o (ref, piece)
+    cross join lateral unnest(tsvector_to_array(to_tsvector('english', o.piece))) as word (lexeme)
+), gone as (
+    delete from identifier_part p where p.space_id = %(space)s and p.type = %(source)s and p.ref = any(%(refs)s)
+      and not exists (select 1 from wanted w where w.ref = p.ref and w.part = p.part)
+)
+insert into identifier_part (space_id, part, type, ref)
+select %(space)s, w.part, %(source)s, w.ref from wanted w
+on conflict do nothing;
+
+-- name: counts_differ
+-- How many of some words stand in as many texts as was counted, and how many do not; without texts that wait.
+with sample as (
+    select t.source, t.term, t.df from words_term t where t.space_id = %(space)s
+    order by md5(t.term) limit %(limit)s
+), exact as (
+    select s.source, s.term, s.df, case s.source
+        when 'memory' then (select count(*) from memory m where m.space_id = %(space)s and m.status = 'active'
+            and m.content_tsv @@ quote_literal(s.term)::tsquery)
+        else (select count(*) from turn_index t where t.space_id = %(space)s and t.part = 0
+            and t.content_tsv @@ quote_literal(s.term)::tsquery) end as found
+    from sample s
+)
+select count(*) as looked, count(*) filter (where e.df <> e.found) as wrong,
+    (select count(*) from words_waiting w where w.space_id = %(space)s) as waiting
+from exact e;

@@ -89,6 +89,7 @@ def scored(
     reached: Mapping[UUID, Reached] = NOTHING_REACHED,
 ) -> list[Hit]:
     """Every candidate with its score, in no order."""
+    candidates, guests = with_guests_last(candidates, found)
     by_words = words_scores(candidates, asked, settings)
     by_meaning = [each.cosine for each in candidates]
     places = arm_ranks(candidates, by_words, found)
@@ -99,6 +100,7 @@ def scored(
             by_meaning if asked.has_vector else None,
             by_words if asked.terms else None,
             words_share=settings.words_share,
+            guests=guests,
         )
     hits = []
     for place, each in enumerate(candidates):
@@ -123,6 +125,15 @@ def scored(
             )
         )
     return hits
+
+
+def with_guests_last(
+    candidates: Sequence[Candidate], found: Mapping[str, Sequence[UUID]]
+) -> tuple[list[Candidate], int]:
+    """The candidates with those at the end that no way of searching found, and how many those are."""
+    searched_for = {ref for refs in found.values() for ref in refs}
+    guests = [each for each in candidates if each.ref not in searched_for]
+    return [each for each in candidates if each.ref in searched_for] + guests, len(guests)
 
 
 def arm_ranks(
