@@ -94,11 +94,13 @@ def _read(
 
 
 def _fate(candidate: Candidate, settings: ProposalsSettings, ripeness: Ripeness, *, now: datetime) -> Fate:
-    # What only trials have seen has no first sighting that counts.
-    if candidate.category in settings.excluded_categories or candidate.seen.first_seen is None:
+    if candidate.category in settings.excluded_categories:
         return Fate.EXCLUDED
     if held_at(candidate.held, candidate.held_until, now) is not None:
         return Fate.HELD
+    # What only trials have seen has no first sighting that counts.
+    if candidate.seen.first_seen is None:
+        return Fate.EXCLUDED
     return Fate.PROMOTED if ripeness is Ripeness.RIPE else Fate(ripeness.value)
 
 
