@@ -1,27 +1,28 @@
 """The suite `outcomes`: what became of notes, read from what was said.
 
-Labelled turns that a seeded writer puts together (see `outcome_turns`), read by the rules; then the same replies dealt
-out to other turns, where nothing of them can come from a note. What was said of each turn stands beside its label in
-the items, which is the table of confusions.
+Turns of public sets, whose labels nobody here wrote (see `outcome_sets`), read by the rules; then the same replies
+dealt out to other turns, where nothing of them can come from a note. Each note of a turn is one item, with what was
+said of it beside what is true. How long reading takes is measured on turns of a template writer, of any length.
 """
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from festinger.bench.outcome_turns import NONE, Labelled, turns
+from festinger.bench.outcome_sets import Witnessed, answered, gainsaid
+from festinger.bench.outcome_turns import NONE, turns
 from festinger.bench.result import Metric, Op, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Finding, Item, Tally, detection
 from festinger.outcomes.inference import Turn, TurnNote, infer
+from festinger.outcomes.outcome import Outcome
 
-WHOLE, PART = 600, 210
-READ = ("acted", "contradicted")
+READ = (Outcome.ACTED, Outcome.CONTRADICTED)
 SHUFFLED = "outcomes.shuffled_acted"
 SPENT = "outcomes.inference.ms"
 LONG_REPLY = 4000
 MANY_NOTES = 10
+LOCOMO, CONSOLIDATION, CONFLICT = "locomo", "factconsolidation", "memconflict"
 
 METRICS = (
     *(
@@ -53,58 +54,78 @@ METRICS = (
 
 
 async def measure(bench: Bench) -> Measured:
-    labelled = list(turns(PART if bench.smoke or bench.quick else WHOLE, seed=bench.seed))
-    found = [(each, said_of(each)) for each in labelled]
+    used, denied = witnessed(bench)
     tallies = [
-        tally for label in READ for tally in detection(f"outcomes.{label}", PRODUCT, _findings(found, label))
+        tally
+        for label, turns_of in zip(READ, (used, denied), strict=True)
+        for tally in detection(f"outcomes.{label}", PRODUCT, _findings(turns_of, label))
     ]
-    tallies.append(_shuffled(labelled, seed=bench.seed))
+    tallies.append(_shuffled(used, seed=bench.seed))
     samples = [] if bench.smoke else [_spent(bench)]
     return Measured(tallies=tallies, samples=samples)
 
 
-def said_of(labelled: Labelled) -> str:
-    """What the rules say of the note that a turn is about."""
-    return next((each.outcome.value for each in infer(labelled.turn) if each.note == labelled.note), NONE)
+def witnessed(bench: Bench) -> tuple[list[Witnessed], list[Witnessed]]:
+    """The turns that count in this run: those with answers, and those with later statements."""
+    facts = bench.data.rows(LOCOMO, "facts", needs=("group", "id", "subject", "text", "source"))
+    queries = bench.data.rows(LOCOMO, "queries", needs=("group", "id", "text", "gold", "answer", "category"))
+    stream = bench.data.rows(
+        CONSOLIDATION, "stream_6k", needs=("group", "id", "seq", "text", "superseded_by")
+    )
+    conflicts = bench.data.rows(CONFLICT, "stream", needs=("group", "id", "seq", "text", "conflict_with"))
+    used = list(answered(facts, queries, seed=bench.seed))
+    denied = [*gainsaid(stream, seed=bench.seed), *gainsaid(conflicts, seed=bench.seed)]
+    return bench.data.sampled(used, by=_name), bench.data.sampled(denied, by=_name)
 
 
-def confusion(labelled: Sequence[Labelled]) -> Counter[tuple[str, str]]:
-    """How often each label was read as what."""
-    return Counter((each.label, said_of(each)) for each in labelled)
+def _name(each: Witnessed) -> str:
+    return each.id
 
 
-def _findings(found: Sequence[tuple[Labelled, str]], label: str) -> list[Finding]:
-    return [
-        Finding(
-            id=each.id,
-            wanted=each.label == label,
-            found=said == label,
-            right=said == label == each.label,
-            told={
-                "reply": each.turn.reply,
-                "next": each.turn.next_message,
-                "label": each.label,
-                "said": said,
-            },
-        )
-        for each, said in found
-    ]
+def said_of(turn: Turn) -> dict[str, str]:
+    """What the rules say of the notes of a turn."""
+    found = {each.note: each.outcome.value for each in infer(turn)}
+    return {note.id: found.get(note.id, NONE) for note in turn.notes}
 
 
-def _shuffled(labelled: Sequence[Labelled], *, seed: int) -> Tally:
+def _findings(witnessed: Sequence[Witnessed], label: Outcome) -> list[Finding]:
+    """One finding a note: whether it was acted on or contradicted, and whether that was read."""
+    findings = []
+    for each in witnessed:
+        said = said_of(each.turn)
+        for note in each.turn.notes:
+            is_meant, is_found = note.id in each.meant, said[note.id] == label
+            told = {"note": note.text, "reply": each.turn.reply, "said": said[note.id]}
+            findings.append(
+                Finding(
+                    id=f"{each.id} {note.id}",
+                    wanted=is_meant,
+                    found=is_found,
+                    right=is_meant and is_found,
+                    told=told,
+                )
+            )
+    return findings
+
+
+def _shuffled(witnessed: Sequence[Witnessed], *, seed: int) -> Tally:
     """Every reply dealt to another turn; a note that is called acted on there is a mistake."""
-    replies = [each.turn.reply for each in labelled]
+    replies = [each.turn.reply for each in witnessed]
     chance = random.Random(seed)  # noqa: S311 - replies to deal, not a secret
     chance.shuffle(replies)
     items = []
-    for each, reply in zip(labelled, replies, strict=True):
+    for each, reply in zip(witnessed, replies, strict=True):
         if reply == each.turn.reply:
             continue
-        turn = replace(each.turn, reply=reply, next_message="")
-        acted = {found.note for found in infer(turn) if found.outcome == "acted"}
+        said = said_of(replace(each.turn, reply=reply))
         items += [
-            Item(id=f"{each.id} {note.id}", part=note.id in acted, whole=1.0, right=note.id not in acted)
-            for note in turn.notes
+            Item(
+                id=f"{each.id} {note}",
+                part=outcome == Outcome.ACTED,
+                whole=1.0,
+                right=outcome != Outcome.ACTED,
+            )
+            for note, outcome in said.items()
         ]
     return Tally(metric=SHUFFLED, system=PRODUCT, items=items)
 
@@ -125,8 +146,9 @@ def _spent(bench: Bench) -> Sample:
 
 OUTCOMES = Suite(
     name="outcomes",
-    about="What became of notes, read from what was said: turns written by a template writer with a seed.",
+    about="What became of notes, read from what was said: answers and later statements of public sets.",
     metrics=METRICS,
     measure=measure,
+    needs=(LOCOMO, CONSOLIDATION, CONFLICT),
     timed=False,
 )

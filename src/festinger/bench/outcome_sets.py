@@ -1,0 +1,102 @@
+"""Turns whose label comes from public sets: what became of each note, as other people wrote it down?
+
+No rule of ours and no sentence of ours takes part. Who acted on what is told by answers: of a question of LoCoMo that
+was answered from one turn, the fact of that turn shaped the published answer, and facts of other turns did not. Who was
+contradicted is told by later statements: of FactConsolidation and MemConflict, what a later statement of the set
+replaces or disputes was contradicted by it, and what is about somebody else, or holds beside it, was not.
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from festinger.outcomes.inference import Turn, TurnNote
+
+BESIDE = 4
+"""Notes beside the one that a turn is about."""
+SIMPLE = "single_hop"
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witnessed:
+    """A turn, and which of its notes were acted on or contradicted; of the others, neither."""
+
+    id: str
+    turn: Turn
+    meant: frozenset[str]
+
+
+def answered(facts: Sequence[Row], queries: Iterable[Row], *, seed: int) -> Iterator[Witnessed]:
+    """Questions with their published answers, beside the fact that each was answered from and facts of other turns.
+
+    Only where the set leaves no doubt: one turn of evidence, of which it wrote down one fact.
+    """
+    chance = random.Random(seed)  # noqa: S311 - notes to put beside others, not secrets
+    by_turn = _by_turn(facts)
+    for query in queries:
+        found = by_turn.get((query["group"], *query["gold"]), ()) if len(query["gold"]) == 1 else ()
+        if not query["answerable"] or query["category"] != SIMPLE or len(found) != 1 or not query["answer"]:
+            continue
+        gold = found[0]
+        others = [
+            each
+            for each in facts
+            if each["group"] == gold["group"] and query["gold"][0] not in each["source"]
+        ]
+        notes = [gold, *chance.sample(others, min(BESIDE, len(others)))]
+        chance.shuffle(notes)
+        yield Witnessed(
+            id=query["id"],
+            turn=Turn(
+                notes=tuple(_note(each) for each in notes), request=query["text"], reply=str(query["answer"])
+            ),
+            meant=frozenset({str(gold["id"])}),
+        )
+
+
+def _by_turn(facts: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for each in facts:
+        if len(each["source"]) == 1:
+            found.setdefault((each["group"], each["source"][0]), []).append(each)
+    return found
+
+
+def gainsaid(stream: Sequence[Row], *, seed: int) -> Iterator[Witnessed]:
+    """Each later statement as a reply, beside what it replaces or disputes and statements that it leaves alone."""
+    chance = random.Random(seed)  # noqa: S311 - as above
+    for said in stream:
+        before = [each for each in stream if each["group"] == said["group"] and each["seq"] < said["seq"]]
+        against = {
+            str(each["id"])
+            for each in before
+            if each.get("superseded_by") == said["id"] or said.get("conflict_with") == each["id"]
+        }
+        kin = [each for each in before if each["attribute"] == said["attribute"] and not _touches(each, said)]
+        others = [
+            each
+            for each in before
+            if str(each["id"]) not in against and each not in kin and not _touches(each, said)
+        ]
+        aside = [*chance.sample(kin, min(2, len(kin))), *chance.sample(others, min(2, len(others)))]
+        notes = [*(each for each in before if str(each["id"]) in against), *aside]
+        if not notes:
+            continue
+        chance.shuffle(notes)
+        turn = Turn(notes=tuple(_note(each) for each in notes), reply=said["text"])
+        yield Witnessed(id=f"{said['group']}/{said['id']}", turn=turn, meant=frozenset(against))
+
+
+def _touches(one: Row, other: Row) -> bool:
+    """Whether two statements fill the same place, so that an older value of a chain might be meant too."""
+    return one["attribute"] is None or (one["subject"], one["attribute"]) == (
+        other["subject"],
+        other["attribute"],
+    )
+
+
+def _note(row: Row) -> TurnNote:
+    return TurnNote(id=str(row["id"]), text=row["text"], subject=str(row["subject"] or ""))
