@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from festinger.bench.ablation import ABLATION
+from festinger.bench.abstain import ABSTAIN
 from festinger.bench.contradiction import CONTRADICT
 from festinger.bench.dedup import DEDUP
 from festinger.bench.extraction import EXTRACT
@@ -11,12 +13,15 @@ from festinger.bench.hygiene import HYGIENE
 from festinger.bench.learning import LEARN
 from festinger.bench.loops import LOOPS
 from festinger.bench.outcomes import OUTCOMES
+from festinger.bench.proposals import PROPOSALS
 from festinger.bench.proxy import PROXY
 from festinger.bench.recall import RECALL
+from festinger.bench.reports import REPORT
 from festinger.bench.result import Metric
 from festinger.bench.speed import GROWTH, SPEED
 from festinger.bench.suite import Suite
 from festinger.bench.supersession import SUPERSEDE
+from festinger.bench.using import USE
 from festinger.bench.world import WORLD
 from festinger.errors import BadInput, NotFound
 
@@ -24,6 +29,8 @@ SUITES = {
     suite.name: suite
     for suite in (
         RECALL,
+        ABSTAIN,
+        ABLATION,
         DEDUP,
         SUPERSEDE,
         CONTRADICT,
@@ -32,6 +39,9 @@ SUITES = {
         HYGIENE,
         LOOPS,
         OUTCOMES,
+        USE,
+        REPORT,
+        PROPOSALS,
         FOUNDATION,
         WORLD,
         LEARN,

@@ -173,29 +173,8 @@ class Recalling:
         held = self._held.setdefault(space, [])
         while missing := size - len(held):
             texts = list(islice(every, min(PART, missing)))
-            await self._put(space, texts)
+            await put_texts(self._app, space, texts)
             held += texts
-
-    async def _put(self, space: SpaceId, texts: Sequence[str]) -> None:
-        desk, at = self._app.memory.desk, self._app.tools.clock()
-        place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("filling"))
-        said = [
-            marked(
-                Given(text=text, origin=Origin.PERSON),
-                Cleaned(text=text, redactions=(), hid=False),
-                owner=DEFAULT_AGENT,
-                trust=1.0,
-                at=at,
-            )
-            for text in texts
-        ]
-        vectors = await embed(desk, [words_of(each) for each in said])
-        many = [
-            Prepared(place=place, said=each, ref=MemoryId(self._app.tools.new_id()), vectors=vector)
-            for each, vector in zip(said, vectors, strict=True)
-        ]
-        async with desk.store.transaction(patient=True) as transaction:
-            await put_unheard(desk, transaction, many)
 
     async def _settle(self, size: int) -> None:
         """What jobs and the server do in the background on other days: index, count, tidy, look how values lie."""
@@ -206,6 +185,30 @@ class Recalling:
             await recount(self._desk, space)
         async with self._app.store.apart() as connection:
             await connection.execute(Q["tidy_everything"].sql)
+
+
+async def put_texts(app: App, space: SpaceId, texts: Sequence[str]) -> list[MemoryId]:
+    """Store statements as they are, and hold them against nothing; their ids."""
+    desk, at = app.memory.desk, app.tools.clock()
+    place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("filling"))
+    said = [
+        marked(
+            Given(text=text, origin=Origin.PERSON),
+            Cleaned(text=text, redactions=(), hid=False),
+            owner=DEFAULT_AGENT,
+            trust=1.0,
+            at=at,
+        )
+        for text in texts
+    ]
+    vectors = await embed(desk, [words_of(each) for each in said])
+    many = [
+        Prepared(place=place, said=each, ref=MemoryId(app.tools.new_id()), vectors=vector)
+        for each, vector in zip(said, vectors, strict=True)
+    ]
+    async with desk.store.transaction(patient=True) as transaction:
+        await put_unheard(desk, transaction, many)
+    return [each.ref for each in many]
 
 
 def _busy_seconds() -> float:

@@ -1,0 +1,75 @@
+"""The suite `report`: how fast is it taken in what became of memories, when there are many?
+
+At a hundred thousand memories: reports on twenty and on a hundred, and several callers at once. The measuring happens
+in `reporting`, in a process of its own.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from statistics import median
+
+from festinger.bench.house import own_environment, throw_away_home
+from festinger.bench.reporting import Stand
+from festinger.bench.result import Metric, Sample, at_least, at_most
+from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.errors import CannotStart
+
+METRICS: Sequence[Metric] = (
+    Metric(
+        name="outcomes.report.20.p50",
+        unit="ms",
+        about="a report on twenty memories, median",
+        goal=at_most(15),
+    ),
+    Metric(
+        name="outcomes.report.100.p50", unit="ms", about="a report on a hundred, median", goal=at_most(60)
+    ),
+    Metric(name="outcomes.report.rate", unit="outcomes/s", about="four callers, batches", goal=at_least(500)),
+    Metric(
+        name="outcomes.report.in_place",
+        unit="share",
+        about="changes of memories that touch no index",
+        goal=at_least(0.9),
+    ),
+)
+
+
+async def measure(bench: Bench) -> Measured:
+    bench.say("Reporting outcomes at a hundred thousand memories.")
+    file, amount = bench.folder / "reported.json", "quick" if bench.quick else "full"
+    async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "festinger.bench.reporting", str(file), amount, str(bench.seed)),
+            stdin=asyncio.subprocess.DEVNULL,
+            env=own_environment(home),
+            cwd=home.parent,
+        )
+        try:
+            if await process.wait():
+                raise CannotStart("Reporting could not be measured; its last words are above.")
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+    return Measured(samples=samples(Stand(**json.loads(file.read_bytes()))))
+
+
+def samples(stand: Stand) -> list[Sample]:
+    """The numbers of one run."""
+    found: dict[str, tuple[float, int]] = {
+        "outcomes.report.20.p50": (1000 * median(stand.twenty), len(stand.twenty)),
+        "outcomes.report.100.p50": (1000 * median(stand.hundred), len(stand.hundred)),
+        "outcomes.report.rate": (stand.crowd_outcomes / max(stand.crowd_seconds, 1e-9), stand.crowd_outcomes),
+        "outcomes.report.in_place": (stand.in_place / max(stand.updates, 1), stand.updates),
+    }
+    return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
+
+
+REPORT = Suite(
+    name="report",
+    about="Taking in outcomes at a hundred thousand memories.",
+    metrics=METRICS,
+    measure=measure,
+)
