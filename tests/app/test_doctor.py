@@ -18,7 +18,7 @@ NAMES = {
     "store.last_stop", "store.backup", "store.listen", "jobs.dead", "jobs.stalled", "jobs.behind", "events.lag",
     "events.dead", "embedder.answers", "embedder.profile", "reranker.answers", "llm.write", "llm.resolve",
     "llm.judge", "llm.chat", "llm.system2",
-    "memory.censors", "memory.refusals", "memory.vectors", "outcomes.loop", "world.cache",
+    "memory.censors", "memory.refusals", "memory.vectors", "outcomes.loop", "retrieval.words", "world.cache",
 }  # fmt: skip
 
 Usage = namedtuple("Usage", "total used free")

@@ -115,3 +115,14 @@ def test_a_file_is_learnt_line_by_line_and_again_changes_nothing(shell: Shell, t
 )
 def test_what_cannot_be_done_ends_with_its_code(words: tuple[str, ...], code: int, shell: Shell):
     assert shell(*words).code == code
+
+
+@pytest.mark.requirement("R-21")
+def test_words_are_counted_anew_where_somebody_asks_for_it(shell: Shell):
+    shell("learn", SMALL)
+
+    told = shell("reembed", "--words", "--json").json
+    checks = {check["name"]: check for check in shell("doctor", "--json").json["checks"]}
+
+    assert told == {"counted": 1}
+    assert checks["retrieval.words"]["severity"] == "ok"

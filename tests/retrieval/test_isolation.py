@@ -1,14 +1,16 @@
 """Nobody sees what is not theirs, by whichever way it is searched."""
 
+import random
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.jobs.desk import rows
 from tests.retrieval.recalling import Recaller
 
 from festinger.errors import ProviderDown
-from festinger.ids import MAIN_SPACE, Origin
+from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.store.pool import Store
 
 DAY = timedelta(days=1)
@@ -147,3 +149,37 @@ async def test_what_a_tool_gave_is_not_searched(by_words: Recaller):
     await by_words.settle()
 
     assert await by_words.texts("harbour festival") == []
+
+
+@pytest.mark.requirement("R-06")
+async def test_two_tenants(store: Store):
+    """The same texts in two spaces and of two agents: no call of many, however filtered, brings a foreign row."""
+    scene = Scene(store, "vector")
+    await scene.build()
+    mind, chance = scene.mind, random.Random(5)
+    owners = {
+        row["id"]: (row["space_id"], row["agent_id"])
+        for row in await rows(
+            store,
+            "select space_id, id, agent_id from memory union all select space_id, turn_id, agent_id from turn_index",
+        )
+    }
+    spaces = sorted({space for space, _ in owners.values()})
+    now, came = mind.hands.now, 0
+    for _ in range(120):
+        space, agent = SpaceId(chance.choice(spaces)), chance.choice(["default", "second"])
+        asked: dict[str, Any] = {
+            "kinds": chance.choice([None, ["fact"], ["turn"]]),
+            "origins": chance.choice([None, ["person"]]),
+            "tags": chance.choice([(), ["city"]]),
+            "since": chance.choice([None, now - 2 * DAY]),
+            "as_of": chance.choice([None, now]),
+            "blend": chance.choice(["steady", "mind"]),
+        }
+        cue = chance.choice(["zzz", "harbour festival fireworks", "what was on 2026-01-04?"])
+        found = (await mind.recall(cue, space=space, agent=agent, limit=50, **asked)).items
+        came += len(found)
+        assert all(owners[item.id] == (space, agent) for item in found), asked
+
+    assert came > 100
+    mind.forget_unwritten()

@@ -543,3 +543,54 @@ async def test_a_faded_thought_comes_by_a_strong_cue_alone_and_a_persons_word_by
     assert thought in strongly
     assert thought in await mind.texts("bicycles", include=["dormant"])
     mind.forget_unwritten()
+
+
+@pytest.mark.requirement("R-60")
+async def test_a_loop_has_one_vote(by_words: Recaller):
+    """The same recall over and over in one session: one count a pair, no weight moved, nothing counted by asking again."""
+    await learn_all(by_words, ("Tea is green.", "Tea is hot.", "Tea is cheap."))
+    columns = "select id, weight_alpha, weight_beta, confidence, last_accessed, access_count from memory order by id"
+    before = await rows(by_words.store, columns)
+
+    for _ in range(30):
+        found = await by_words.recall("tea", session="loop")
+        await by_words.written()
+    read = len(by_words.read)
+    await replay(by_words.searching, MAIN_SPACE, found.id)
+
+    pairs = await rows(
+        by_words.store, "select co_access_count + temporal_count as times from memory_co_access"
+    )
+    assert [row["times"] for row in pairs] == [1, 1, 1]
+    assert await rows(by_words.store, columns) == before
+    assert len(by_words.read) == read == 90
+    assert len(await rows(by_words.store, "select id from recall")) == 30
+
+
+@pytest.mark.requirement("R-10")
+@pytest.mark.requirement("R-12")
+async def test_what_is_stored_asked_and_compared_is_embedded_for_that_purpose(mind: Recaller):
+    await mind.learn(THINGS[0])
+    await mind.say("I would like some tea.")
+    await mind.settle()
+    mind.forward()
+    stored = {(purpose, text) for purpose, texts in mind.near.asked for text in texts}
+    mind.near.asked.clear()
+
+    await mind.recall("tea")
+
+    assert (Purpose.COMPARE, THINGS[0]) in stored
+    assert (Purpose.STORE, "2026-01-05 I would like some tea.\n") in stored
+    assert mind.near.asked == [(Purpose.QUERY, ("tea",))]
+
+
+@pytest.mark.requirement("R-13")
+async def test_a_memory_is_as_near_to_its_own_text_as_half_precision_allows(mind: Recaller):
+    mind.near.near |= {THINGS[0]: 0.73, "own words": 0.73}
+    mind.near._far["own words"] = mind.near._far.setdefault(THINGS[0], 0)
+    await mind.learn(THINGS[0])
+
+    [item] = (await mind.recall("own words", explain=True)).items
+
+    assert item.why is not None
+    assert item.why["cosine"] == pytest.approx(1.0, abs=0.002)

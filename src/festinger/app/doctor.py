@@ -22,6 +22,7 @@ from festinger.llm.port import Model, Purpose
 from festinger.memory.health import check_censors, check_memory
 from festinger.memory.refusals import check_refusals
 from festinger.outcomes.health import check_outcomes
+from festinger.retrieval.health import check_words
 from festinger.seeing.checks import Check, Severity, fail, ok, warn, worst
 from festinger.settings.live import LiveSettings
 from festinger.store.health import check_store
@@ -62,6 +63,7 @@ async def _check_stored(app: App, now: datetime) -> list[Check]:
             await check_censors(app.memory.desk, spaces),
             await check_refusals(app.memory.desk, spaces),
             *await check_outcomes(app.outcomes.desk, spaces, app.settings.now.outcomes),
+            await check_words(app.recall.desk, spaces),
         ]
         return [*store, *await check_jobs(app.jobs.desk), *await check_events(app.store, now=now), *memory]
     except StoreDown as error:

@@ -144,6 +144,7 @@ async def reembed(
     drop: Annotated[
         str | None, typer.Option("--drop", help="Erase the vectors of this former model.")
     ] = None,
+    words: Annotated[bool, typer.Option("--words", help="Count all words anew, and embed nothing.")] = False,
 ) -> None:
     """Have every memory embedded again by the present model.
 
@@ -152,7 +153,13 @@ async def reembed(
     from festinger.app.embedding_anew import ask_to_reembed
     from festinger.app.wiring import Start
     from festinger.memory.reembedding import drop_vectors, models_of, progress
+    from festinger.retrieval.counting import recount
 
+    if words:
+        async with desk.app() as app:
+            counted = await recount(app.recall.desk, desk.space_in(app))
+        desk.show({"counted": counted}, text=f"The words of {counted:,} texts were counted.")
+        return
     async with desk.app(start=Start(providers=True)) as app:
         space = desk.space_in(app)
         dropped = await drop_vectors(app.memory.desk, space, drop) if drop else 0

@@ -1,0 +1,41 @@
+"""Recalling, joined to the house: what outcomes teach it, what is forgotten with it, and what it counts anew."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.house import Hands, fixed_tools, opened
+from tests.app.test_outcomes import handle, learnt
+from tests.jobs.desk import drain, rows
+
+from festinger.app.wiring import Start
+
+LIFT = "The lift of the harbour office needs a key after nine."
+
+
+@pytest.mark.requirement("R-39")
+@pytest.mark.requirement("R-74")
+async def test_a_report_teaches_the_question_and_forgetting_takes_all_of_it_away(
+    database_url: str, tmp_path: Path
+):
+    flags: dict[str, Any] = {"embedding__model": "hashed:64"}
+    tools = fixed_tools(Hands())
+    async with opened(database_url, tmp_path, start=Start(providers=True), tools=tools, **flags) as app:
+        memory = handle(app)
+        lift = await learnt(memory, LIFT)
+        found = await memory.recall("when does the lift need a key?")
+        await memory.observe({lift: "acted"}, recall=found.id)
+        await drain(app.jobs)
+        [taught] = await rows(app.store, "select memory_id, reward, weight from cue_outcome")
+        kept = await rows(app.store, "select cue from recall")
+
+        await memory.forget(lift)
+        await drain(app.jobs)
+        left = [
+            await rows(app.store, f"select * from {table}")
+            for table in ("cue_outcome", "recall", "recall_hit", "words_term", "words_counted")
+        ]
+
+    assert (str(taught["memory_id"]), taught["reward"], taught["weight"]) == (lift, 1.0, 1.0)
+    assert [row["cue"] for row in kept] == ["when does the lift need a key?"]
+    assert left == [[], [], [], [], []]
