@@ -203,6 +203,18 @@ async def test_much_that_is_told_at_once_is_told_in_its_order_to_each_subscriber
     assert await rows(store, COUNTS) == [{"events": 10, "deliveries": 10, "jobs": 10}]
 
 
+async def test_of_much_that_is_told_at_once_a_subscriber_hears_only_what_it_wants(store: Store):
+    wired = Wired(store)
+    await make_told(store)
+    wired.outbox.subscribe(
+        "setting_changed", "cache", noting("cache"), wants=lambda event: event.subject == "a"
+    )
+    async with store.transaction() as transaction:
+        await wired.outbox.emit_all(transaction, [changed("a", 1), changed("b", 1)], space=MAIN_SPACE)
+
+    assert await rows(store, COUNTS) == [{"events": 2, "deliveries": 1, "jobs": 1}]
+
+
 @pytest.mark.requirement("X-41")
 async def test_one_wrong_shape_among_many_writes_none_of_them(store: Store):
     wired = Wired(store)

@@ -1,6 +1,7 @@
 """Events and jobs joined as the application joins them: each knows nothing of the other."""
 
 import random
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -34,16 +35,17 @@ class Wired:
         )
         self.jobs.register(DELIVER, self._deliver)
 
-    async def _ask(self, transaction: Transaction, delivery: Delivery) -> None:
-        await self.jobs.defer(
-            transaction,
-            DELIVER,
-            lock=delivery.lock,
-            queue=delivery.queue,
-            space=delivery.space,
-            event=str(delivery.event),
-            subscriber=delivery.subscriber,
-        )
+    async def _ask(self, transaction: Transaction, deliveries: Sequence[Delivery]) -> None:
+        for delivery in deliveries:
+            await self.jobs.defer(
+                transaction,
+                DELIVER,
+                lock=delivery.lock,
+                queue=delivery.queue,
+                space=delivery.space,
+                event=str(delivery.event),
+                subscriber=delivery.subscriber,
+            )
 
     async def _deliver(self, _run: Run, *, space: str, event: str, subscriber: str) -> None:
         await deliver(self.store, self.outbox, space=space, event=event, subscriber=subscriber)

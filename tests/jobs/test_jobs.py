@@ -6,6 +6,7 @@ import pytest
 from tests.jobs.desk import drain, drain_all, make_jobs, rows
 
 from festinger.errors import AlreadyRunning, BadInput, FestingerError, NotFound, Refused
+from festinger.jobs.jobs import Asked
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.store.pool import Store, in_transaction
@@ -119,6 +120,24 @@ async def test_jobs_of_one_lock_run_one_at_a_time_and_in_order(store: Store):
     await drain(jobs, workers=5)
 
     assert order == list(range(20))
+
+
+@pytest.mark.requirement("X-53")
+async def test_many_jobs_are_asked_for_at_once_in_their_order_each_with_its_lock_and_queue(store: Store):
+    jobs = make_jobs(store)
+    order: list[int] = []
+
+    async def step(_run: Run, *, n: int) -> None:
+        order.append(n)
+
+    jobs.register("step", step)
+    asked = [Asked(queue=Queue.INDEX, lock="one", ids={"n": n}) for n in range(10)]
+    async with store.transaction() as transaction:
+        await jobs.defer_all(transaction, "step", asked)
+
+    assert {row["queue_name"] for row in await rows(store, WAITING)} == {Queue.INDEX.value}
+    await drain(jobs, workers=3)
+    assert order == list(range(10))
 
 
 @pytest.mark.requirement("X-53")

@@ -110,7 +110,7 @@ class ToldJudges(Judges):
         return [self.later] * len(pairs)
 
 
-async def deliver_nothing(_transaction: Transaction, _delivery: Delivery) -> None:
+async def deliver_nothing(_transaction: Transaction, _deliveries: Sequence[Delivery]) -> None:
     """Nobody listens."""
 
 

@@ -5,13 +5,15 @@ in the transaction of the change; a job that is given up is told as an event, in
 up.
 """
 
+from collections.abc import Sequence
+
 from festinger.app.tools import Tools
 from festinger.events.delivery import abandon, bury, deliver
 from festinger.events.event import Delivery
 from festinger.events.outbox import Outbox
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.attempt import Redact, Setting
-from festinger.jobs.jobs import Jobs
+from festinger.jobs.jobs import Asked, Jobs
 from festinger.jobs.run import Run
 from festinger.jobs.work import End, Ending
 from festinger.store.pool import Store, Transaction
@@ -37,16 +39,20 @@ class Deliveries:
         )
         self.jobs.register(DELIVER, self._deliver)
 
-    async def _ask(self, transaction: Transaction, delivery: Delivery) -> None:
-        await self.jobs.defer(
-            transaction,
-            DELIVER,
-            lock=delivery.lock,
-            queue=delivery.queue,
-            space=delivery.space,
-            event=str(delivery.event),
-            subscriber=delivery.subscriber,
-        )
+    async def _ask(self, transaction: Transaction, deliveries: Sequence[Delivery]) -> None:
+        asked = [
+            Asked(
+                queue=delivery.queue,
+                lock=delivery.lock,
+                ids={
+                    "space": delivery.space,
+                    "event": str(delivery.event),
+                    "subscriber": delivery.subscriber,
+                },
+            )
+            for delivery in deliveries
+        ]
+        await self.jobs.defer_all(transaction, DELIVER, asked)
 
     async def _deliver(self, _run: Run, *, space: str, event: str, subscriber: str) -> None:
         await deliver(self._store, self.outbox, space=space, event=event, subscriber=subscriber)

@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from festinger.clock import Clock
@@ -32,8 +32,8 @@ Deed = Callable[[Transaction, Event], Awaitable[None]]
 """What a subscriber does with an event. Its rows, and the mark that it was told, are one transaction: so it
 calls no model and waits for nobody; slow work it defers as a job."""
 
-Ask = Callable[[Transaction, Delivery], Awaitable[object]]
-"""Puts a delivery into the queue, as part of the transaction."""
+Ask = Callable[[Transaction, Sequence[Delivery]], Awaitable[object]]
+"""Puts deliveries into their queues, as part of the transaction."""
 
 
 Wants = Callable[[Event], bool]
@@ -129,44 +129,34 @@ class Outbox:
     async def emit_all(
         self, transaction: Transaction, happenings: Sequence[Happening], *, space: SpaceId
     ) -> None:
-        """As `emit`, for much at once, in its order: two round trips however much it is."""
+        """As `emit`, for much at once, in its order: three round trips however much it is."""
         if not happenings:
             return
         for happening in happenings:
             check_payload(happening.name, shape_of(happening.name), happening.payload)
         await self.hold(transaction, [each.subject for each in happenings], space=space)
-        ids = [EventId(self._new_id()) for _ in happenings]
-        asked = [
-            (subscription, happening, event)
-            for happening, event in zip(happenings, ids, strict=True)
-            for subscription in self.subscribers(happening.name).values()
-        ]
+        now = self.clock()
+        events = [self._event(each, space=space, at=now) for each in happenings]
+        asked = [delivery for event in events for delivery in self._deliveries(event)]
         await transaction.one(
             Q["write_events"],
             space=space,
-            ids=ids,
-            names=[each.name for each in happenings],
-            versions=[shape_of(each.name).version for each in happenings],
-            subjects=[each.subject for each in happenings],
-            agents=[each.agent for each in happenings],
-            sessions=[each.session for each in happenings],
-            traces=[each.trace for each in happenings],
-            payloads=[json.dumps(each.payload) for each in happenings],
-            deliveries=[event for _, _, event in asked],
-            subscribers=[subscription.subscriber for subscription, _, _ in asked],
-            at=self.clock(),
+            ids=[event.id for event in events],
+            names=[event.name for event in events],
+            versions=[event.version for event in events],
+            subjects=[event.subject for event in events],
+            agents=[event.agent for event in events],
+            sessions=[event.session for event in events],
+            traces=[event.trace for event in events],
+            payloads=[json.dumps(event.payload) for event in events],
+            deliveries=[delivery.event for delivery in asked],
+            subscribers=[delivery.subscriber for delivery in asked],
+            at=now,
         )
-        for subscription, happening, event in asked:
-            delivery = Delivery(
-                space=space,
-                event=event,
-                subscriber=subscription.subscriber,
-                subject=happening.subject,
-                queue=subscription.queue,
-            )
-            await self._deliver(transaction, delivery)
-        for happening in happenings:
-            EVENTS_WRITTEN.labels(happening.name).inc()
+        if asked:
+            await self._deliver(transaction, asked)
+        for event in events:
+            EVENTS_WRITTEN.labels(event.name).inc()
 
     async def hold(self, transaction: Transaction, subjects: Sequence[str], *, space: SpaceId) -> None:
         """Let nobody else write about these until the transaction ends."""
@@ -191,18 +181,40 @@ class Outbox:
             return None
         return await self.emit(transaction, name, space=space, subject=subject, payload=payload)
 
-    async def _write(self, transaction: Transaction, event: Event) -> Event:
-        listening = {
-            name: subscription
-            for name, subscription in self.subscribers(event.name).items()
+    def _event(self, happening: Happening, *, space: SpaceId, at: datetime) -> Event:
+        return Event(
+            id=EventId(self._new_id()),
+            seq=0,
+            name=happening.name,
+            version=shape_of(happening.name).version,
+            space=space,
+            subject=happening.subject,
+            agent=happening.agent,
+            session=happening.session,
+            trace=happening.trace,
+            caused_by=None,
+            payload=happening.payload,
+            at=at,
+        )
+
+    def _deliveries(self, event: Event) -> list[Delivery]:
+        """One for each subscriber that wants to hear of the event."""
+        return [
+            _delivery(subscription, event)
+            for subscription in self.subscribers(event.name).values()
             if subscription.wants(event)
-        }
+        ]
+
+    async def _write(self, transaction: Transaction, event: Event) -> Event:
+        asked = self._deliveries(event)
         columns = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "seq"}
         row = await transaction.one(
-            Q["write_event"], **columns | {"payload": json.dumps(event.payload)}, subscribers=list(listening)
+            Q["write_event"],
+            **columns | {"payload": json.dumps(event.payload)},
+            subscribers=[delivery.subscriber for delivery in asked],
         )
-        for subscription in listening.values():
-            await self._deliver(transaction, _delivery(subscription, event))
+        if asked:
+            await self._deliver(transaction, asked)
         EVENTS_WRITTEN.labels(event.name).inc()
         return replace(event, seq=row["seq"])
 

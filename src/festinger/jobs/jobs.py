@@ -6,7 +6,8 @@ matter, trying one `attempt`'s.
 """
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,6 +31,15 @@ CLAIMS = 10
 
 async def watch_nothing(_transaction: Transaction, _ending: Ending) -> None:
     """For a wiring that tells nobody of dead jobs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A job that is asked for among others of its kind."""
+
+    queue: str
+    lock: str | None = None
+    ids: Mapping[str, Any]
 
 
 class Jobs(Mapping[str, Work]):
@@ -141,6 +151,17 @@ class Jobs(Mapping[str, Work]):
         if queueing_lock is None:
             return await self._insert(transaction, name, options=options, ids=ids)
         return await self._insert_unless_waiting(transaction, name, options=options, ids=ids)
+
+    async def defer_all(self, transaction: Transaction, name: str, asked: Sequence[Asked]) -> None:
+        """Put many jobs of one kind into their queues, in this order and in one round trip."""
+        jobs = [
+            self.engine.configure_task(name, lock=each.lock, queue=Queue(each.queue).value).make_new_job(
+                **checked_ids(name, each.ids)
+            )
+            for each in asked
+        ]
+        with engine_faults():
+            await self.engine.job_manager.batch_defer_jobs_async(jobs, connection=transaction.connection)
 
     async def run_now(self, name: str) -> int:
         """Start a periodic job by hand; the id of the run. One that waits or runs is `AlreadyRunning`."""
