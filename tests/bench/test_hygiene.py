@@ -86,7 +86,6 @@ def test_words_are_traced_to_what_a_person_wanted_kept_first():
     assert origin_of("Ben sells cellos", [chatter, wanted]) is None
 
 
-@pytest.mark.requirement("S-48")
 def test_every_goal_of_a_clean_store_stands_with_its_metric():
     goals = {metric.name: metric.goal.value for metric in METRICS if metric.goal}
 

@@ -18,6 +18,8 @@ from festinger.bench.result import Metric, Op, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, counted
 from festinger.bench.truths import Form, Truth
+from festinger.ids import MAIN_SPACE
+from festinger.store.costs import lifetime_costs
 
 LOCOMO, TAU = "locomo", "tau_airline"
 STORE_ALL, STORE_NONE = "store_all", "store_none"
@@ -45,6 +47,7 @@ METRICS = (
     Metric(name="hygiene.secrets", unit="secrets", about="planted secrets in any memory", goal=at_most(0)),
     Metric(name="hygiene.by_hand", unit="actions", about="what a person had to do", goal=at_most(0)),
     Metric(name="hygiene.waiting", unit="share", about="memories that wait for a judge", better=Op.AT_MOST),
+    Metric(name="hygiene.model_calls", unit="calls", about="questions to a model", better=Op.AT_MOST),
     Metric(name="hygiene.summaries", unit="memories", about="records of what sessions were about"),
 )
 
@@ -84,6 +87,7 @@ async def _ours(lived: Month, bench: Bench) -> tuple[list[Tally], list[Sample]]:
         record = await live(lived, door, say=bench.say)
         everything = await held(door, record, born=born)
         written = await all_memories(door)
+        spent = (await lifetime_costs(door.app.store, space=MAIN_SPACE)).total
     beliefs = [each for each in everything if not each.is_summary]
     waiting = [Item(id=f"{at}", part=float(each.is_waiting)) for at, each in enumerate(beliefs)]
     return [
@@ -93,6 +97,7 @@ async def _ours(lived: Month, bench: Bench) -> tuple[list[Tally], list[Sample]]:
         _secrets(PRODUCT, written, lived),
         # Nothing in this file does more than talk and learn: no clean-up, no verdict, no setting.
         Sample(metric="hygiene.by_hand", system=PRODUCT, value=0.0, n=len(everything)),
+        Sample(metric="hygiene.model_calls", system=PRODUCT, value=float(spent.calls), n=1),
         Sample(metric="hygiene.summaries", system=PRODUCT, value=float(len(everything) - len(beliefs)), n=1),
     ]
 

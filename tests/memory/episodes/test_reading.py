@@ -45,11 +45,28 @@ def test_a_cue_makes_a_sentence_a_lesson(said: str, content: str, kind: str, dec
         "The build is running right now.",
         "Let me check the logs.",
         "Remember?",
+        "My tea is cold already.",
+        "Maybe Anna is the new director.",
+        "In the opera, Anna is a queen.",
+        'The book says: "Anna is a thief and lives in a tower."',
     ],
-    ids=["question", "thanks", "now", "let me", "remember"],
+    ids=["question", "thanks", "now", "let me", "remember", "moment", "supposed", "fiction", "quoted"],
 )
 def test_talk_is_no_lesson(said: str):
     assert read(("user", said)) == []
+
+
+@pytest.mark.requirement("M-55")
+def test_what_somebody_wants_kept_is_read_whatever_leads_up_to_it():
+    said = (
+        "By the way, remember that my tea is cold already.",
+        "Remember that, as I said before, Anna is a pilot.",
+    )
+
+    assert [lesson.content for lesson in read(*(("user", each) for each in said))] == [
+        "My tea is cold already.",
+        "Anna is a pilot.",
+    ]
 
 
 @pytest.mark.requirement("M-55")

@@ -69,7 +69,7 @@ def _read(text: str, turn: int) -> tuple[Lesson, int] | None:
     """The lesson of a sentence, and how much somebody wants it kept; 0 most."""
     bare = without_lead_in(text)
     wish = _REMEMBER.match(bare)
-    told = without_lead_in(bare[wish.end() :] if wish else bare)
+    told = without_lead_in(bare[wish.end() :].lstrip(", ") if wish else bare)
     asked_for = wish is not None
     decided = _DECIDED.search(told) is not None
     if len(told) > LONGEST or unworthy(told) is not None:
