@@ -25,6 +25,7 @@ from festinger.memory.given import Given
 from festinger.memory.learn import learn
 from festinger.memory.learned import Learned
 from festinger.settings.tree import StoreSettings
+from festinger.store import line
 from festinger.store.pool import open_store
 
 
@@ -111,4 +112,5 @@ async def main(url: str, space: str, seed: str, step: str, at: str, *texts: str)
 
 
 if __name__ == "__main__":
+    line.LOCK_TIMEOUT_MS = 600_000  # on a busy machine whoever holds a lock may hold it for long
     asyncio.run(main(*sys.argv[1:]))

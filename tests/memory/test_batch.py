@@ -146,7 +146,6 @@ async def test_a_repeat_of_what_has_changed_meanwhile_is_learnt_by_itself(
     assert known(again) != known(old)
 
 
-@pytest.mark.requirement("M-110")
 async def test_a_batch_asks_the_store_little_for_each_statement(store: Store):
     mind = roomy(store)
     items = [f"Depot {number} keeps pallet {number * 7} by the gate" for number in range(BATCH)]

@@ -235,3 +235,19 @@ async def test_nothing_is_lost_of_what_is_held(store: Store):
 
     assert again.conflict is not None
     assert len(await rows(store, "select 1 from resolution_queue")) == 1
+
+
+@pytest.mark.requirement("M-24", "M-45")
+@pytest.mark.parametrize("with_vectors", [True, False], ids=["with vectors", "without"])
+async def test_what_stands_is_not_hidden_behind_many_that_wait(store: Store, with_vectors: bool):
+    """More lies than there are candidates, all nearer to each other than to the truth."""
+    truth = "The bank account of the chess club is 4711"
+    lies = [f"The bank account of the chess club is {number}" for number in range(9000, 9030)]
+    near = {truth: 0.9, **dict.fromkeys(lies, 1.0)}
+    mind = Mind(store, near=near, without_embedder=not with_vectors, burst_limit=1_000)
+    await mind.learn(truth)
+
+    done = [await mind.learn(text, origin="document", session="page") for text in lies]
+
+    assert {each.action.value for each in done} <= {"conflicted", "quarantined"}
+    assert await texts(store) == [truth]

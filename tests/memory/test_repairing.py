@@ -102,7 +102,6 @@ async def test_votes_that_it_gave_are_taken_back_to_the_last_bit(store: Store, t
     assert bob.last_confirmed == ada.last_confirmed
 
 
-@pytest.mark.requirement("M-84")
 async def test_subject_time_and_tags_that_only_it_filled_in_are_taken_back(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
