@@ -1,7 +1,10 @@
 """Outcomes read from what was said: each rule, what each needs, and that the same turn reads the same."""
 
+from dataclasses import replace
+
 import pytest
 
+from festinger.outcomes.edges import edge_of
 from festinger.outcomes.inference import Turn, TurnNote, infer, read_turn
 from festinger.outcomes.outcome import Outcome
 
@@ -134,3 +137,56 @@ def test_the_note_whose_number_was_used_gets_the_credit() -> None:
     assert [each.note for each in found.outcomes if each.outcome is Outcome.ACTED] == ["3"]
     assert found.credit["3"] >= 0.9
     assert sum(found.credit.values()) <= 1.0 + 1e-9
+
+
+GNOMMOWEB = "gnommoweb [type] repo"
+
+
+def edge_note(id_: str) -> TurnNote:
+    edge = edge_of(id_)
+    assert edge is not None
+    return TurnNote(id=id_, text=edge.sentence, subject=edge.concept, edge=edge)
+
+
+@pytest.mark.requirement("P-45")
+@pytest.mark.parametrize(
+    ("turn", "outcome"),
+    [
+        (Turn(notes=(), request="What is gnommoweb?", reply="gnommoweb is a wiki."), "contradicted"),
+        (Turn(notes=(), request="What is gnommoweb?", reply="gnommoweb is not a repo."), "contradicted"),
+        (
+            Turn(
+                notes=(), request="And gnommoweb?", reply="A repo.", next_message="No, gnommoweb is a wiki."
+            ),
+            "contradicted",
+        ),
+        (Turn(notes=(), request="What is gnommoweb?", reply="gnommoweb is a repo."), "acted"),
+        (Turn(notes=(), request="Clone gnommoweb.", arguments=('{"from": "repo"}',)), "acted"),
+        (Turn(notes=(), request="What is gnommoweb?", reply="gnommoweb runs on hilbert."), None),
+        (Turn(notes=(), request="What is gnommoweb?", reply="dobby is a wiki."), None),
+    ],
+    ids=["another parent", "denied", "corrected", "said", "called", "another dimension", "another concept"],
+)
+def test_an_edge_is_contradicted_by_another_parent_in_its_place_and_by_nothing_beside_it(
+    turn: Turn, outcome: str | None
+):
+    found = infer(replace(turn, notes=(edge_note(GNOMMOWEB),)))
+
+    assert [each.outcome.value for each in found] == ([outcome] if outcome else [])
+
+
+@pytest.mark.requirement("P-46")
+def test_a_word_that_notes_share_gives_each_its_part_wherever_it_was_said():
+    notes = (
+        TurnNote(id="a", text="The vault of Lisgate opens with key 7714."),
+        TurnNote(id="b", text="The shed of Quillon opens with key 7714."),
+        TurnNote(id="c", text="The boat is called Marisol."),
+    )
+    read = read_turn(Turn(notes=notes, request="Open it.", reply="Marisol.", arguments=('{"key": "7714"}',)))
+
+    assert {each.note: each.outcome.value for each in read.outcomes if each.note != "c"} == {
+        "a": "acted",
+        "b": "acted",
+    }
+    assert read.credit["a"] == read.credit["b"] > 0
+    assert sum(read.credit.values()) == pytest.approx(1.0)

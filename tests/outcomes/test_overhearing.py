@@ -11,7 +11,7 @@ from tests.outcomes.watching import Watched
 
 from festinger.events.event import Event, Happening
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, EventId, MemoryId, Origin, SessionId, TraceId
-from festinger.outcomes.overhearing import CAPTURED, Reply, observe_reply, overhear
+from festinger.outcomes.overhearing import CAPTURED, Reply, inferred_of, observe_reply, overhear
 from festinger.store.exchanges import StoredExchange, Words, write_exchanges
 from festinger.store.pool import Store
 
@@ -209,3 +209,53 @@ async def test_a_program_hands_in_its_own_reply(store: Store) -> None:
     assert {id_: each.outcome for id_, each in seen.effects.items()} == {str(one): "acted"}
     found = await rows(store, "select memory_id, how from surfacing where outcome is not null")
     assert [(row["memory_id"], row["how"]) for row in found] == [(one, "inferred")]
+
+
+@pytest.mark.requirement("P-45")
+async def test_an_edge_has_one_outcome_a_turn_and_the_second_look_stands_in_its_place(store: Store) -> None:
+    watched = Watched(store)
+    chat = Chat(watched)
+    await chat.exchange("A repo.", person="What is gnommoweb?", notes=["gnommoweb [type] repo"])
+    await chat.exchange("It is a repo, as I said.")
+
+    await chat.exchange("I see.", person="No, gnommoweb is a wiki.")
+
+    told = [each["payload"]["outcome"] for each in await events(store, "outcome_inferred")]
+    assert told == ["acted", "contradicted"]
+    requests = await rows(store, "select trace_id from event where name = 'outcome_inferred'")
+    assert {row["trace_id"] for row in requests} == {"req chat 1"}
+    assert await inferred_of(store, MAIN_SPACE, "req chat 1") == {"gnommoweb [type] repo": "contradicted"}
+
+
+@pytest.mark.requirement("P-46")
+async def test_a_memory_and_an_edge_share_what_both_could_have_brought(store: Store) -> None:
+    watched, call = Watched(store), [{"name": "ssh", "arguments": "ramanujan"}]
+    alone = await watched.memory("dobby lives on ramanujan.")
+    shared = await watched.memory("The machine that hums is ramanujan.")
+    await Chat(watched, "one").exchange("", person="Go there.", notes=[alone], calls=call)
+
+    await Chat(watched, "two").exchange(
+        "", person="Go there.", notes=[shared, "gnommoweb [host] ramanujan"], calls=call
+    )
+
+    [whole] = await watched.log(alone)
+    [half] = await watched.log(shared)
+    assert (whole["outcome"], half["outcome"]) == ("acted", "acted")
+    assert (whole["credit"], half["credit"]) == (1.0, 0.5)
+
+
+@pytest.mark.requirement("P-46")
+async def test_what_is_told_outright_of_the_same_turn_stands_in_the_place_of_what_was_read(
+    store: Store,
+) -> None:
+    watched = Watched(store)
+    one = await watched.memory()
+    chat = Chat(watched)
+    await chat.exchange("Lisgate's harbour office opens at 0730.", person="When?", notes=[one])
+    read = (await watched.held(one))["confidence"]
+    [found] = await rows(store, "select turn_id from surfacing where memory_id = %(one)s", one=one)
+
+    await watched.hooks().on_context_used([one], {one: "contradicted"}, turn=found["turn_id"])
+
+    assert read > 0.5 > (await watched.held(one))["confidence"]
+    assert await chat.outcomes(one) == [("acted", "inferred", False), ("contradicted", "explicit", True)]

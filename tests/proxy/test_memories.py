@@ -64,7 +64,7 @@ async def test_memories_stand_after_what_the_world_knows_and_before_unknown_name
     assert "; notes=3; " in str(got.value("x-festinger-memory"))
 
 
-@pytest.mark.requirement("P-30", "R-77")
+@pytest.mark.requirement("P-30")
 async def test_what_this_history_shows_is_left_out_and_what_another_branch_shows_is_not():
     memories = knowing()
     async with scene(Knowing(words={}), memories=memories) as at:

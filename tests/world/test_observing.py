@@ -89,3 +89,31 @@ def test_confidence_stays_within_bounds_and_nothing_lifts_it_above_its_cap(
     assert confidence <= said <= max(confidence, cap(origin))
     assert 0 <= seen <= max(confidence, cap(origin))
     assert seen <= confidence or outcome is Outcome.ACTED or confidence < 0.1
+
+
+@pytest.mark.requirement("W-95", "P-46")
+async def test_what_was_inferred_counts_no_more_once_the_same_conversation_tells_otherwise(store: Store):
+    bench = await Bench(store).open()
+    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", confidence=0.5))
+    seen = []
+    for outcome, is_explicit in (
+        ("acted", False),
+        ("contradicted", False),
+        ("acted", False),
+        ("acted", True),
+        ("contradicted", False),
+    ):
+        await observe(
+            bench.desk,
+            MAIN_SPACE,
+            NOTE,
+            Outcome(outcome),
+            cause=bench.because(session="s1"),
+            is_explicit=is_explicit,
+        )
+        ((*_, confidence),) = await table(store)
+        seen.append(round(confidence, 4))
+
+    assert seen[0] > 0.5 > seen[1] == seen[2]
+    assert seen[3] == seen[4] == 0.7  # as if nothing had been inferred
+    assert kept(bench) == await table(store)

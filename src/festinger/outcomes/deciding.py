@@ -4,7 +4,7 @@ Pure: from what is known of the memories and what was told, to the new states, i
 memories that were acted on and count.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -60,15 +60,21 @@ def decide(
     *,
     terms: OutcomesSettings,
     at: datetime,
-) -> list[Decided]:
-    """What becomes of each memory, in the order of their ids."""
+    beside: Collection[str] = (),
+) -> tuple[list[Decided], dict[str, float]]:
+    """What becomes of each memory, in the order of their ids, and who gets which share of the credit.
+
+    `beside` are other notes of the same report, which have their share in it.
+    """
     why = {id_: _because(reporter, report, each, terms) for id_, each in known.items()}
-    acted = [str(id_) for id_ in known if report.outcome_of(str(id_)) is Outcome.ACTED and why[id_] is None]
+    counting = [str(id_) for id_ in known if why[id_] is None]
+    acted = [id_ for id_ in (*counting, *beside) if report.outcome_of(id_) is Outcome.ACTED]
     credit = shares(acted, report.credit)
-    return [
+    decided = [
         _decided(reporter, report, known[id_], why[id_], credit=credit, terms=terms, at=at)
         for id_ in sorted(known)
     ]
+    return decided, credit
 
 
 def _because(reporter: Reporter, report: Report, known: Known, terms: OutcomesSettings) -> Uncounted | None:

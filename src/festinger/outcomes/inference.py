@@ -17,10 +17,12 @@ from festinger.judge.statement import Statement
 from festinger.outcomes.correcting import restated, without_cue
 from festinger.outcomes.credit import shares_by_words
 from festinger.outcomes.cues import begins_correcting, corrects, sets_aside
+from festinger.outcomes.edges import EdgeNote, claimed
 from festinger.outcomes.outcome import Outcome
 from festinger.outcomes.own_words import Listed, Spoken, Word, coverage, listed, own_words, spoken, words_of
 from festinger.text.redaction import without_secrets
 from festinger.text.sentences import sentences_in
+from festinger.world.claims import Claim
 
 AGAINST = (Relation.CONTRADICTS, Relation.UPDATE)
 SURE = 0.8
@@ -46,6 +48,8 @@ class TurnNote:
     text: str
     subject: str = ""
     marks: tuple[str, ...] = ()
+    edge: EdgeNote | None = None
+    """What it shows of the world, if it is no memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +115,9 @@ class _Heard:
     arguments: Spoken
     reasoning: Spoken
     next_sentences: tuple[tuple[str, Spoken], ...]
+    claims: Sequence[Claim] = ()
+    """What the reply claims of names; read only where notes show edges."""
+    next_claims: Sequence[Claim] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,13 +131,16 @@ class _Reading:
     said: Mapping[str, Word]
     """Own words that stand in the reply."""
     covered: float
+    called: Mapping[str, Word]
+    """Own words with which tools were called, but for those that come up by chance."""
 
     @property
     def worth(self) -> dict[str, float]:
-        return {key: word.worth for key, word in self.said.items()}
+        return {key: word.worth for key, word in {**self.said, **self.called}.items()}
 
 
 def _heard(turn: Turn) -> _Heard:
+    has_edges = any(note.edge is not None for note in turn.notes)
     return _Heard(
         turn=turn,
         request=spoken(turn.request),
@@ -138,6 +148,8 @@ def _heard(turn: Turn) -> _Heard:
         arguments=spoken("\n".join(turn.arguments)),
         reasoning=spoken(turn.reasoning),
         next_sentences=tuple((text, spoken(text)) for text in sentences_in(turn.next_message)),
+        claims=claimed(turn.reply) if has_edges else (),
+        next_claims=claimed(turn.next_message) if has_edges else (),
     )
 
 
@@ -146,7 +158,15 @@ def _reading(note: TurnNote, heard: _Heard) -> _Reading:
     own = own_words(note.text, heard.request)
     every = listed(words)
     said = _said(listed(own), every, (each for _, each in heard.sentences))
-    return _Reading(note=note, words=words, every=every, own=own, said=said, covered=coverage(own, said))
+    return _Reading(
+        note=note,
+        words=words,
+        every=every,
+        own=own,
+        said=said,
+        covered=coverage(own, said),
+        called={word.key: word for word in own if not word.is_common and word in heard.arguments},
+    )
 
 
 def _said(own: Listed, every: Listed, where: Iterable[Spoken]) -> dict[str, Word]:
@@ -179,6 +199,8 @@ def _corrected(reading: _Reading, heard: _Heard, is_best: bool) -> Inferred | No
     said = against[0] if against else _beside(reading, heard)
     if said is not None:
         return _by_person(reading, without_cue(said))
+    if _is_denied(reading, heard.next_claims):
+        return _by_person(reading, None)
     if is_best and _says_otherwise(reading, heard.turn.next_message):
         return _by_person(reading, restated(reading.note.text, heard.turn.next_message))
     return None
@@ -216,10 +238,15 @@ def _says_otherwise(reading: _Reading, message: str) -> bool:
 def _denied(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
     """The reply itself says otherwise."""
     against = _against(reading, heard.sentences)
-    if against is None:
+    sure = against[1].confidence if against else SURE
+    if against is None and not _is_denied(reading, heard.claims):
         return None
-    q = BY_REPLY * against[1].confidence
-    return _inferred(reading, Outcome.CONTRADICTED, q, rule="the reply says otherwise")
+    return _inferred(reading, Outcome.CONTRADICTED, BY_REPLY * sure, rule="the reply says otherwise")
+
+
+def _is_denied(reading: _Reading, said: Sequence[Claim]) -> bool:
+    """Whether claims put something else in the place that an edge holds."""
+    return reading.note.edge is not None and reading.note.edge.is_denied_by(said)
 
 
 def _cited(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
@@ -229,8 +256,8 @@ def _cited(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
     return _inferred(reading, Outcome.ACTED, CITED, rule="cited")
 
 
-def _called(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
-    words = [word.key for word in reading.own if not word.is_common and word in heard.arguments]
+def _called(reading: _Reading, _heard: _Heard, _is_best: bool) -> Inferred | None:
+    words = list(reading.called)
     return _inferred(reading, Outcome.ACTED, IN_CALL, rule="in a tool call", words=words) if words else None
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from festinger.events.event import Event, Happening
 from festinger.events.feed import history
-from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId, TraceId
 from festinger.memory.memory import Memory, Place
 from festinger.memory.states import find_all
 from festinger.outcomes.correcting import CORRECT
@@ -28,13 +28,14 @@ from festinger.outcomes.report import observe, observe_in
 from festinger.outcomes.surfacing import surface, surfaced_by
 from festinger.seeing.metrics import OUTCOMES_UNREADABLE
 from festinger.store.exchanges import Message, PastExchange, recent_exchanges, session_messages
-from festinger.store.pool import Transaction
+from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.outcomes")
 
 CAPTURED = "exchange_captured"
 INJECTED = "recollection_injected"
+INFERRED = "outcome_inferred"
 MOST_EXCHANGES = 60
 """Exchanges of a session that are looked back over."""
 MOST_REQUEST_CHARS = 400_000
@@ -181,7 +182,7 @@ def _turn(
 def note_of(id_: str, known: Mapping[MemoryId, Memory]) -> TurnNote | None:
     """A note as it is read: a memory, or an edge of the world."""
     if (edge := edge_of(id_)) is not None:
-        return TurnNote(id=id_, text=edge.sentence, subject=edge.concept.replace("_", " "))
+        return TurnNote(id=id_, text=edge.sentence, subject=edge.concept.replace("_", " "), edge=edge)
     found = memory_id(id_)
     memory = known.get(found) if found is not None else None
     return TurnNote(id=id_, text=memory.content, subject=memory.subject or "") if memory else None
@@ -197,7 +198,7 @@ async def _tell(
     shown: Mapping[UUID, Sequence[str]],
 ) -> None:
     """Report what was read and is not known yet."""
-    before = await _known_outcomes(transaction, reporter.place.space, turn.id)
+    before = await _known_outcomes(transaction, reporter.place.space, turn)
     fresh = [each for each in read.outcomes if before.get(each.note) != each.outcome.value]
     if not fresh:
         return
@@ -212,9 +213,10 @@ async def _tell(
     await observe_in(desk, transaction, reporter, report)
     await _give_to_judges(desk, transaction, reporter.place, read)
     terms, by_note = desk.terms(reporter.place.space), _recollections(shown)
+    requests = {each.recollection: each.request for each in turn.exchanges}
     told = [
         Happening(
-            name="outcome_inferred",
+            name=INFERRED,
             subject=f"session:{reporter.place.session}",
             payload={
                 "recollection": str(by_note[each.note]),
@@ -225,6 +227,7 @@ async def _tell(
             },
             agent=reporter.place.agent,
             session=reporter.place.session,
+            trace=TraceId(requests[by_note[each.note]]),
         )
         for each in fresh
     ]
@@ -244,9 +247,21 @@ def _recollections(shown: Mapping[UUID, Sequence[str]]) -> dict[str, UUID]:
     return {note: recollection for recollection, notes in shown.items() for note in notes}
 
 
-async def _known_outcomes(transaction: Transaction, space: SpaceId, turn: UUID) -> dict[str, str]:
-    rows = await transaction.all(Q["inferred_of_turn"], space=space, turn=turn)
-    return {str(row["memory_id"]): row["outcome"] for row in rows}
+async def _known_outcomes(transaction: Transaction, space: SpaceId, turn: Heard) -> dict[str, str]:
+    """What was read of the notes of a turn before, and stands. Of edges only the events tell."""
+    rows = await transaction.all(Q["inferred_of_turn"], space=space, turn=turn.id)
+    known = {str(row["memory_id"]): row["outcome"] for row in rows}
+    for each in turn.exchanges:
+        if each.recollection is not None:
+            known = await inferred_of(transaction, space, each.request) | known
+    return known
+
+
+async def inferred_of(store: Store | Transaction, space: SpaceId, request: str) -> dict[str, str]:
+    """What was last read of each edge that a request was given."""
+    told = await history(store, space=space, trace=request, names=[INFERRED], limit=MOST_EXCHANGES)
+    found = {event.payload["note"]: event.payload["outcome"] for event in reversed(told)}
+    return {note: outcome for note, outcome in found.items() if memory_id(note) is None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

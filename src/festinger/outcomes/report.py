@@ -81,10 +81,15 @@ async def observe_in(desk: Desk, transaction: Transaction, reporter: Reporter, r
     if reporter.how.is_passive:
         skipped |= {str(id_): TOLD_ALREADY for id_, each in known.items() if each.told}
         known = {id_: each for id_, each in known.items() if not each.told}
-    decided = decide(reporter, report, known, terms=desk.terms(reporter.place.space), at=now)
+    terms = desk.terms(reporter.place.space)
+    # What was told outright of an edge counts whole; what was only read is shared with the memories beside it.
+    beside = named.edges if reporter.how.is_passive else ()
+    decided, credit = decide(reporter, report, known, terms=terms, at=now, beside=beside)
     await keep(desk, transaction, reporter, report, decided=decided, cause=cause, batch=batch, at=now)
     await succeed(desk, transaction, reporter, report, held=reached)
-    moved = await observe_edges(desk, transaction, reporter, report, edges=named.edges, cause=cause)
+    moved = await observe_edges(
+        desk, transaction, reporter, report, edges=named.edges, cause=cause, credit=credit
+    )
     observed = Observed(effects=effects_by_id(decided), skipped=skipped, edges=tuple(moved))
     if key is not None:
         await _remember(desk, transaction, reporter, report, key, observed, batch)

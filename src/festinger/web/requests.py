@@ -9,6 +9,8 @@ from starlette.responses import Response
 
 from festinger.events.feed import history
 from festinger.ids import SessionId
+from festinger.outcomes.outcome import How
+from festinger.outcomes.overhearing import inferred_of
 from festinger.outcomes.surfacing import surfaced_in
 from festinger.store.requests import LoggedRequest, find_request, list_requests
 from festinger.web.access import Scope
@@ -52,15 +54,16 @@ async def request(call: Call) -> Response:
 
 
 async def _outcomes(call: Call, found: LoggedRequest) -> list[dict[str, Any]]:
-    """What became of the memories that were put into it, as far as that is known by now."""
+    """What became of the notes that were put into it, memories and edges, as far as that is known by now."""
     recollection = found.details.get("recollection")
     if recollection is None:
         return []
     surfaced = await surfaced_in(call.app.store, call.space, UUID(recollection))
+    edges = await inferred_of(call.app.store, call.space, found.id)
     return [
         {"memory": str(each.memory_id), "outcome": each.outcome, "how": each.how, "at": each.resolved_at}
         for each in surfaced
-    ]
+    ] + [{"edge": note, "outcome": outcome, "how": How.INFERRED} for note, outcome in edges.items()]
 
 
 ROUTES = (

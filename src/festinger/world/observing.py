@@ -1,8 +1,9 @@
 """What does an outcome do to the edge that a note showed?
 
 Acting on it speaks for the edge, finding it contradicted against it, once a cause; using, dismissing or deferring it
-says nothing. What a program reports outright has full weight, what was only inferred a quarter at most. Which
-outcome it was is `outcomes`' matter.
+says nothing. What a program reports outright has full weight, what was only inferred a quarter at most, and nothing any
+more once somebody tells outright, or a second look shows the contrary, within the same conversation. Which outcome it
+was is `outcomes`' matter.
 """
 
 from festinger.ids import Cause, Origin, SpaceId
@@ -52,7 +53,9 @@ async def observe_in(
     )
     if row is None:
         return None
-    edge = UrdEdge(**row)
+    edge = await _without_inferred(change, UrdEdge(**row), outcome, because=cause, is_explicit=is_explicit)
+    if edge is None:
+        return None
     share = weight if is_explicit else min(weight, INFERRED_WEIGHT)
     confidence = await _confidence(change, edge, outcome, share=share, is_explicit=is_explicit)
     moved = confidence - edge.confidence
@@ -61,6 +64,28 @@ async def observe_in(
     is_confirmed = is_explicit and outcome is Outcome.ACTED
     confirmed = change.now if is_confirmed else edge.last_confirmed
     return await change.revalue(edge._replace(confidence=confidence, last_confirmed=confirmed))
+
+
+async def _without_inferred(
+    change: Writing, edge: UrdEdge, outcome: Outcome, *, because: Cause, is_explicit: bool
+) -> UrdEdge | None:
+    """The edge without what was inferred before in this conversation and no longer counts; none if this does not
+    count either, because somebody told outright."""
+    before = await change.transaction.one(
+        Q["replace_inferred"],
+        space=change.space,
+        concept=edge.id,
+        parent=edge.parent_id,
+        dim=edge.dim_id,
+        agent=because.agent,
+        session=because.session,
+        day=because.day,
+        outcome=outcome.value,
+        is_explicit=is_explicit,
+    )
+    if before["told"] and not is_explicit:
+        return None
+    return edge._replace(confidence=edge.confidence - before["moved"])
 
 
 async def _confidence(

@@ -746,6 +746,26 @@ values (%(space)s, %(concept)s, %(parent)s, %(dim)s, %(agent)s, %(session)s, %(d
 on conflict do nothing
 returning id;
 
+-- name: replace_inferred
+-- Takes back what was inferred of an edge in a conversation, if it is told outright now or the contrary is inferred; by
+-- how much that had moved it, and whether somebody has told outright there before.
+with mine as (
+    select o.* from urd_outcome o
+    where o.space_id = %(space)s and o.id = %(concept)s and o.parent_id = %(parent)s and o.dim_id = %(dim)s
+      and o.agent = %(agent)s and o.session_id = %(session)s and o.day = %(day)s
+), replaced as (
+    update urd_outcome o set moved = 0 from mine
+    where o.space_id = %(space)s and o.id = mine.id and o.parent_id = mine.parent_id and o.dim_id = mine.dim_id
+      and o.agent = mine.agent and o.session_id = mine.session_id and o.day = mine.day and o.origin = mine.origin
+      and o.outcome = mine.outcome and not o.is_explicit and not mine.is_explicit
+      and (%(is_explicit)s or o.outcome <> %(outcome)s)
+      and not exists (
+          select 1 from mine same where same.outcome = %(outcome)s and same.is_explicit = %(is_explicit)s)
+    returning mine.moved
+)
+select coalesce((select sum(r.moved) from replaced r), 0)::float8 as moved,
+    exists (select 1 from mine where mine.is_explicit) as told;
+
 -- name: passive_movement
 -- By how much inferred outcomes have moved an edge since somebody said something outright.
 select coalesce(sum(o.moved), 0)::float8 as moved from urd_outcome o
