@@ -3,8 +3,11 @@
 As a user's program would do it: each conversation is a space, each of its sessions an episode, and what was said is
 appended in order, with who said it and when. Then every question is asked, and nothing is told about the answers.
 Which turns came is what counts; a memory counts for the turns that it was learnt from.
+
+Suites of one run that ask of the same conversations share one home: whoever comes first has them said.
 """
 
+import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,31 +21,85 @@ from festinger.app.wiring import App, Start, open_app
 from festinger.bench.house import throw_away_home
 from festinger.bench.suite import Bench
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
+from festinger.jobs.worker import Crew
 from festinger.memory.episodes.keeping import append, close
 from festinger.memory.memory import Place
 from festinger.retrieval.counting import count_words
+from festinger.retrieval.desk import Desk
 from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Recalled
 from festinger.retrieval.turns import index_turns
 from festinger.retrieval.wish import wished
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.bench")
+
+Heard = dict[str, dict[str, "Taken"]]
+"""Conversations by the name of their set and of their group."""
 
 ASSISTANT = "assistant"
 ASKER = SessionId("asking")
 MOST = 50
 
 
+Rows = Sequence[Mapping[str, Any]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """A conversation in its space: which turn has which id in the set, and the other way round."""
+    """A conversation in its space: which turn has which id in the set, and what memories were learnt from which."""
 
     space: SpaceId
     turns: Mapping[UUID, str] = field(default_factory=dict)
+    learnt: Mapping[UUID, Sequence[UUID]] = field(default_factory=dict)
 
     def named(self, recalled: Recalled) -> list[str]:
         """The turns that came, each once, in their order."""
-        return list(dict.fromkeys(self.turns[item.id] for item in recalled.items if item.id in self.turns))
+        came = [turn for item in recalled.items for turn in self.learnt.get(item.id, (item.id,))]
+        return list(dict.fromkeys(self.turns[turn] for turn in came if turn in self.turns))
+
+    def as_json(self) -> dict[str, Any]:
+        learnt = {str(memory): [str(turn) for turn in turns] for memory, turns in self.learnt.items()}
+        return {
+            "space": self.space,
+            "turns": {str(turn): name for turn, name in self.turns.items()},
+            "learnt": learnt,
+        }
+
+
+def taken_of(told: Mapping[str, Any]) -> Taken:
+    return Taken(
+        space=SpaceId(told["space"]),
+        turns={UUID(turn): name for turn, name in told["turns"].items()},
+        learnt={UUID(memory): [UUID(turn) for turn in turns] for memory, turns in told["learnt"].items()},
+    )
+
+
+@asynccontextmanager
+async def heard(bench: Bench, corpora: Mapping[str, Mapping[str, Rows]]) -> AsyncIterator[tuple[App, Heard]]:
+    """A memory that heard the conversations of some sets, and where each of them lies; by set and group."""
+    folder = bench.folder.parent / "conversations"
+    folder.mkdir(mode=0o711, exist_ok=True)
+    known = folder / "taken.json"
+    async with throw_away_home(folder, stopwatch=bench.stopwatch) as home, at_home(home) as app:
+        told: dict[str, Any] = json.loads(known.read_bytes()) if known.exists() else {}
+        for set_name, groups in corpora.items():
+            for group, turns in groups.items():
+                if f"{set_name}/{group}" in told:
+                    continue
+                bench.say(f"Saying {group} of {set_name}.")
+                taken = await take_in(app, turns, name=f"{set_name}-{group}".lower())
+                told[f"{set_name}/{group}"] = taken.as_json()
+                known.write_text(json.dumps(told))
+        yield (
+            app,
+            {
+                set_name: {group: taken_of(told[f"{set_name}/{group}"]) for group in groups}
+                for set_name, groups in corpora.items()
+            },
+        )
 
 
 @asynccontextmanager
@@ -85,16 +142,29 @@ async def take_in(app: App, turns: Sequence[Mapping[str, Any]], *, name: str) ->
                 known[said.turn.turn_id] = turn["id"]
         if episode is not None:
             await close(app.memory.desk, space, episode)
+    # Whatever closing asked for later, and what a running server does every minute.
+    await Crew(app.jobs, shutdown_seconds=1).drain()
     await index_turns(app.recall.desk, space)
     await count_words(app.recall.desk, space)
-    return Taken(space=space, turns=known)
+    return Taken(space=space, turns=known, learnt=await _learnt(app, space, known))
 
 
-async def ask(app: App, space: SpaceId, cue: str, *, limit: int = MOST, **more: Any) -> Recalled:
-    """What comes to mind; nothing of it counts."""
+async def _learnt(app: App, space: SpaceId, turns: Iterable[UUID]) -> dict[UUID, list[UUID]]:
+    """Which turns each memory was learnt from."""
+    found: dict[UUID, list[UUID]] = {}
+    async with app.store.transaction() as transaction:
+        for row in await transaction.all(Q["derived_from_turns"], space=space, turns=list(turns)):
+            found.setdefault(row["from_id"], []).append(row["to_id"])
+    return found
+
+
+async def ask(
+    app: App, space: SpaceId, cue: str, *, limit: int = MOST, desk: Desk | None = None, **more: Any
+) -> Recalled:
+    """What comes to mind, as the house is furnished or at another desk; nothing of it counts."""
     place = Place(space=space, agent=DEFAULT_AGENT, session=ASKER)
     wish = wished(cue, now=app.tools.clock(), limit=limit, **more)
-    return await recall(app.recall.desk, place, wish, door="bench", counts=False)
+    return await recall(desk or app.recall.desk, place, wish, door="bench", counts=False)
 
 
 def by_group(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:

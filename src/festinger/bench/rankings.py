@@ -56,19 +56,24 @@ async def ranked(
     names: Sequence[str], app: App, turns: Sequence[Mapping[str, Any]], questions: Sequence[str]
 ) -> dict[str, list[list[str]]]:
     """For each ranking and each question the ids of the turns of one conversation, best first."""
+    ids = [turn["id"] for turn in turns]
+    found = await scores_of(names, app, turns, questions)
+    return {name: [[ids[place] for place in order_of(each)] for each in found[name]] for name in names}
+
+
+async def scores_of(
+    names: Sequence[str], app: App, turns: Sequence[Mapping[str, Any]], questions: Sequence[str]
+) -> dict[str, list[list[float]]]:
+    """What each ranking gives each turn of one conversation, for each question."""
     if not names or not questions:
         return {name: [] for name in names}
-    ids = [turn["id"] for turn in turns]
-    texts = Words([turn["text"] for turn in turns])
-    by_words = [texts.scores(question) for question in questions]
-    by_meaning = await _cosines(app, [turn["text"] for turn in turns], questions)
-    found: dict[str, list[list[str]]] = {}
-    for name in names:
-        scores = {"bm25": by_words, "cosine": by_meaning}.get(name) or [
-            _joined(one, other) for one, other in zip(by_words, by_meaning, strict=True)
-        ]
-        found[name] = [[ids[place] for place in _order(each)] for each in scores]
-    return found
+    said = [turn["text"] for turn in turns]
+    texts = Words(said)
+    found = {"bm25": [texts.scores(question) for question in questions]}
+    if set(names) != {"bm25"}:
+        found["cosine"] = await _cosines(app, said, questions)
+        found["rrf"] = [_joined(*both) for both in zip(found["bm25"], found["cosine"], strict=True)]
+    return {name: found[name] for name in names}
 
 
 async def _cosines(app: App, texts: Sequence[str], questions: Sequence[str]) -> list[list[float]]:
@@ -80,7 +85,8 @@ async def _cosines(app: App, texts: Sequence[str], questions: Sequence[str]) -> 
     return cosines
 
 
-def _order(scores: Sequence[float]) -> list[int]:
+def order_of(scores: Sequence[float]) -> list[int]:
+    """Places, the best first; equal ones as they come."""
     return sorted(range(len(scores)), key=lambda place: -scores[place])
 
 
@@ -88,6 +94,6 @@ def _joined(one: Sequence[float], other: Sequence[float]) -> list[float]:
     """Both orders, each text worth more the further ahead it stands in either."""
     total = [0.0] * len(one)
     for scores in (one, other):
-        for rank, place in enumerate(_order(scores), 1):
+        for rank, place in enumerate(order_of(scores), 1):
             total[place] += 1.0 / (RRF_K + rank)
     return total

@@ -1,16 +1,14 @@
-"""The suite `recall`: does the right turn come to mind, and nothing where nothing fits?
+"""The suite `recall`: does the right turn come to mind?
 
 Long conversations of two friends (LoCoMo) and of a person with an assistant (BEAM) are said turn by turn; then every
 answerable question is asked. Beside us stand the plain rankings: words alone, vectors alone, and both joined by rank.
-The same memory is asked questions of the next conversation and words that nobody ever said: then nothing should come.
 """
 
-import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from festinger.app.wiring import App
-from festinger.bench.conversations import Taken, ask, by_group, opened, take_in
+from festinger.bench.conversations import Rows, Taken, ask, by_group, heard
 from festinger.bench.rankings import RANKINGS, ranked
 from festinger.bench.result import Kind, Metric, System, at_least
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
@@ -19,9 +17,8 @@ from festinger.bench.tally import Item, Tally, counted
 LOCOMO, BEAM = "locomo", "beam100k"
 SETS = {LOCOMO: "locomo", BEAM: "beam"}
 CUTS = (1, 5, 10, 20)
-NONSENSE = 200
-
-Rows = Sequence[Mapping[str, Any]]
+FEW = 2
+"""Conversations of a set in a partial run: having them said takes longest, and one must be foreign to another."""
 
 
 def _share(name: str, about: str, goal: float | None = None) -> Metric:
@@ -39,47 +36,53 @@ METRICS = (
     _share("beam.r5", "messages of the answer among the first 5 (BEAM)"),
     _share("beam.r20", "messages of the answer among the first 20 (BEAM)"),
     _share("beam.updated_above", "what is newest stands above what it replaced", 0.80),
-    _share("abstain.foreign.locomo", "questions of another conversation that bring nothing", 0.98),
-    _share("abstain.foreign.beam", "the same for messages", 0.95),
-    _share("abstain.own.locomo", "own questions that bring something"),
-    _share("abstain.own.beam", "the same for messages"),
-    _share("abstain.nonsense", "words that nobody said and that bring nothing", 0.995),
 )
 
 
 async def measure(bench: Bench) -> Measured:
     tallies: list[Tally] = []
-    async with opened(bench) as app:
+    corpora, asked = sets_of(bench)
+    names = list(filter(bench.wants, RANKINGS))
+    async with heard(bench, corpora) as (app, taken):
         for set_name, short in SETS.items():
-            bench.say(f"Saying the conversations of {set_name}.")
-            corpus = by_group(
-                bench.data.rows(set_name, "corpus", needs=("group", "id", "session", "text", "role"))
-            )
-            asked = by_group(_answerable(bench.data.rows(set_name, "queries", needs=("group", "id", "text"))))
-            groups = [group for group in corpus if group in asked]
-            taken = {group: await take_in(app, corpus[group], name=f"c-{group.lower()}") for group in groups}
             bench.say(f"Asking of {set_name}.")
-            tallies += await _found(app, short, taken, asked)
-            tallies += await _abstained(app, short, taken, asked)
-            tallies += await _by_baselines(
-                app, short, corpus, asked, names=list(filter(bench.wants, RANKINGS))
-            )
-        tallies.append(await _nonsense(app, taken, seed=bench.seed))
-    systems = [System(name=name, kind=Kind.BASELINE) for name in RANKINGS if bench.wants(name)]
+            tallies += tallied(short, PRODUCT, await came_of(app, taken[set_name], asked[set_name]))
+            tallies += await _by_baselines(app, short, corpora[set_name], asked[set_name], names=names)
+    systems = [System(name=name, kind=Kind.BASELINE) for name in names]
     return Measured(tallies=tallies, systems=systems)
 
 
-def _answerable(rows: Rows) -> list[Mapping[str, Any]]:
-    return [row for row in rows if row["answerable"] and row["gold"]]
+def sets_of(bench: Bench) -> tuple[dict[str, dict[str, Rows]], dict[str, dict[str, Rows]]]:
+    """The conversations of each set, and the answerable questions of each. A partial run has the first few only."""
+    corpora: dict[str, dict[str, Rows]] = {}
+    asked: dict[str, dict[str, Rows]] = {}
+    for name in SETS:
+        turns = by_group(bench.data.rows(name, "corpus", needs=("group", "id", "session", "text", "role")))
+        rows = by_group(answerable(bench.data.rows(name, "queries", needs=("group", "id", "text"))))
+        asked[name] = {
+            group: bench.data.sampled(rows[group], by=lambda row: str(row["id"]))
+            for group in turns
+            if group in rows
+        }
+        if bench.partial:
+            asked[name] = dict(list(asked[name].items())[:FEW])
+        corpora[name] = {group: turns[group] for group in asked[name]}
+    return corpora, asked
 
 
-async def _found(app: App, short: str, taken: Mapping[str, Taken], asked: Mapping[str, Rows]) -> list[Tally]:
-    came = [
-        (question, conversation.named(await ask(app, conversation.space, question["text"])))
+async def came_of(
+    app: App, taken: Mapping[str, Taken], asked: Mapping[str, Rows], **how: Any
+) -> list[tuple[Mapping[str, Any], list[str]]]:
+    """Each question with the turns that came."""
+    return [
+        (question, conversation.named(await ask(app, conversation.space, question["text"], **how)))
         for group, conversation in taken.items()
         for question in asked[group]
     ]
-    return tallied(short, PRODUCT, came)
+
+
+def answerable(rows: Rows) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row["answerable"] and row["gold"]]
 
 
 async def _by_baselines(
@@ -96,11 +99,11 @@ async def _by_baselines(
 def tallied(short: str, system: str, came: Sequence[tuple[Mapping[str, Any], list[str]]]) -> list[Tally]:
     """Every number of one system over the questions of one set."""
     tallies = [
-        Tally(metric=f"{short}.r{cut}", system=system, items=[_recall(row, ids, cut) for row, ids in came])
+        Tally(metric=f"{short}.r{cut}", system=system, items=[recall_of(row, ids, cut) for row, ids in came])
         for cut in CUTS
     ]
     if short == SETS[LOCOMO]:
-        hops = [_recall(row, ids, 10) for row, ids in came if row["category"] == "multi_hop"]
+        hops = [recall_of(row, ids, 10) for row, ids in came if row["category"] == "multi_hop"]
         tallies.append(Tally(metric="locomo.multi_hop.r10", system=system, items=hops))
     else:
         updates = [_updated(row, ids) for row, ids in came if row["category"] == "knowledge_update"]
@@ -108,7 +111,7 @@ def tallied(short: str, system: str, came: Sequence[tuple[Mapping[str, Any], lis
     return tallies
 
 
-def _recall(row: Mapping[str, Any], ids: Sequence[str], cut: int) -> Item:
+def recall_of(row: Mapping[str, Any], ids: Sequence[str], cut: int) -> Item:
     gold = set(row["gold"])
     found = len(gold & set(ids[:cut])) / len(gold)
     told = {"question": row["text"], "gold": ", ".join(sorted(gold)), "came": ", ".join(ids[:cut])}
@@ -122,51 +125,9 @@ def _updated(row: Mapping[str, Any], ids: Sequence[str]) -> Item:
     return counted(row["id"], right, group=row["group"], told={"question": row["text"]})
 
 
-async def _abstained(
-    app: App, short: str, taken: Mapping[str, Taken], asked: Mapping[str, Rows]
-) -> list[Tally]:
-    """Own questions, which should bring something, and those of the next conversation, which should not."""
-    groups = list(taken)
-    foreign, own = [], []
-    for place, group in enumerate(groups):
-        for row in asked[groups[(place + 1) % len(groups)]]:
-            came = await ask(app, taken[group].space, row["text"], limit=10)
-            foreign.append(
-                counted(row["id"], came.abstained, group=row["group"], told={"question": row["text"]})
-            )
-        for row in asked[group]:
-            came = await ask(app, taken[group].space, row["text"], limit=10)
-            own.append(
-                counted(row["id"], not came.abstained, group=row["group"], told={"question": row["text"]})
-            )
-    return [
-        Tally(metric=f"abstain.foreign.{short}", system=PRODUCT, items=foreign if len(groups) > 1 else []),
-        Tally(metric=f"abstain.own.{short}", system=PRODUCT, items=own),
-    ]
-
-
-async def _nonsense(app: App, taken: Mapping[str, Taken], *, seed: int) -> Tally:
-    chance = random.Random(seed)  # noqa: S311 - words that nobody said, not secrets
-    spaces = [each.space for each in taken.values()]
-    items = []
-    for number in range(NONSENSE):
-        cue = " ".join(_non_word(chance) for _ in range(4))
-        came = await ask(app, spaces[number % len(spaces)], cue, limit=10)
-        items.append(counted(f"nonsense/{number}", came.abstained, told={"cue": cue}))
-    return Tally(metric="abstain.nonsense", system=PRODUCT, items=items)
-
-
-def _non_word(chance: random.Random) -> str:
-    """Something that can be pronounced and means nothing."""
-    syllables = (
-        chance.choice("bcdfghjklmnprstvwz") + chance.choice("aeiou") for _ in range(chance.randint(2, 3))
-    )
-    return "".join(syllables) + chance.choice("bdfgklmnprstvz")
-
-
 RECALL = Suite(
     name="recall",
-    about="Whether the right turn comes to mind, and nothing where nothing fits.",
+    about="Whether the right turn comes to mind.",
     metrics=METRICS,
     measure=measure,
     needs=(LOCOMO, BEAM),

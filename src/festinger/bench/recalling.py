@@ -71,7 +71,7 @@ class Amount:
 AMOUNTS = {
     "full": Amount(),
     "long": Amount(sizes=(10_000, 100_000, 1_000_000)),
-    "quick": Amount(sizes=(60, 120), cues=6, warming=2, long_cues=2),
+    "quick": Amount(sizes=(40, 80, 120), cues=6, warming=2, long_cues=2),
 }
 
 

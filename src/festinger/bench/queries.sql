@@ -1,0 +1,7 @@
+-- What measurements ask of a store that they filled themselves. They read, and write nothing.
+
+-- name: derived_from_turns
+-- Which memories were learnt from some turns.
+select l.from_id, l.to_id from memory_link l
+where l.space_id = %(space)s and l.to_id = any(%(turns)s) and l.relation = 'derives_from' and l.undone_at is null
+order by l.from_id, l.at, l.to_id;
