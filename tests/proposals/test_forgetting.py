@@ -22,7 +22,6 @@ async def forgotten(room: Room, *ids: UUID) -> int:
         return await forget(room.desk, transaction, MAIN_SPACE, ids)
 
 
-@pytest.mark.requirement("H-93")
 async def test_words_that_derive_from_what_was_forgotten_go_and_counters_stay(store: Store):
     room = Room(store)
     first = await room.sight("Call ada at home", evidence={"memories": [str(SECRET)]}, why="She said so.")
@@ -36,7 +35,6 @@ async def test_words_that_derive_from_what_was_forgotten_go_and_counters_stay(st
     assert proposal.state is State.WAITING
 
 
-@pytest.mark.requirement("H-93")
 async def test_a_proposal_without_words_is_closed_and_tells_nothing(store: Store):
     room = Room(store)
     first = await room.sight("Call ada at home", evidence={"turns": [{"id": str(SECRET)}]})
@@ -56,7 +54,6 @@ async def test_a_proposal_without_words_is_closed_and_tells_nothing(store: Store
     assert again.proposal != first.proposal
 
 
-@pytest.mark.requirement("H-93")
 async def test_what_it_would_have_done_to_something_forgotten_goes(store: Store):
     room = Room(store)
     seen = await room.sight(

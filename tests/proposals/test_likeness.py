@@ -16,7 +16,6 @@ def like(a: str, b: str, *, similarity: float = 0.8, said: object = UNSURE) -> L
     return likeness(one, other, said, similarity=similarity, bar=0.6)  # type: ignore[arg-type]
 
 
-@pytest.mark.requirement("H-21")
 @pytest.mark.parametrize(
     ("a", "b"),
     [

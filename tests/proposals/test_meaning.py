@@ -50,7 +50,6 @@ async def suggestion_of(room: Room) -> UUID:
 
 
 @pytest.mark.requirement("H-20")
-@pytest.mark.requirement("H-21")
 async def test_the_same_idea_in_other_words_is_suggested_and_not_joined(store: Store):
     room, judges = room_with(store, says("same", 0.85))
     for what in (RETRY, AGAIN, FAR):
@@ -96,7 +95,6 @@ async def test_a_pass_judges_the_nearest_pairs_and_no_more_than_its_budget(store
     assert (await compare(room.desk, MAIN_SPACE)).judged == 3
 
 
-@pytest.mark.requirement("H-21")
 @pytest.mark.parametrize(
     ("other", "said", "relation"),
     [
@@ -120,7 +118,6 @@ async def test_what_the_judge_says_decides_what_is_suggested(
     assert (passed.judged, [each["relation"] for each in found]) == (1, [relation] if relation else [])
 
 
-@pytest.mark.requirement("H-21")
 async def test_without_an_embedder_the_pass_is_off_and_says_so(store: Store):
     room = Room(store)
     await room.sight(RETRY)

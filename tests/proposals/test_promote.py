@@ -1,6 +1,9 @@
 """A run of the gate puts the best ripe proposals before a person, says what the others lack, and changes nothing else."""
 
+import ast
+
 import pytest
+from tests.architecture.source import package_modules
 from tests.jobs.desk import rows, run_sql
 from tests.proposals.proposing import DAY, Room
 
@@ -29,7 +32,6 @@ async def outside(store: Store) -> dict[str, str]:
 
 @pytest.mark.requirement("H-30")
 @pytest.mark.requirement("H-31")
-@pytest.mark.requirement("H-33")
 async def test_a_run_promotes_what_is_ripe_and_says_what_the_others_lack(store: Store):
     room = Room(store)
     ripe = await room.ripen()
@@ -66,7 +68,6 @@ async def test_a_run_promotes_what_is_ripe_and_says_what_the_others_lack(store: 
     assert finished["promoted"] == 1
 
 
-@pytest.mark.requirement("H-33")
 async def test_the_best_are_taken_first_and_the_rest_waits_for_the_next_run(store: Store):
     room = Room(store, promote_max_per_run=2)
     room.values = {("api", "ux"): 0.5}
@@ -86,7 +87,6 @@ async def test_the_best_are_taken_first_and_the_rest_waits_for_the_next_run(stor
     assert (second.promoted, second.considered) == (1, 1)
 
 
-@pytest.mark.requirement("H-33")
 async def test_of_equal_rank_the_older_is_taken_and_then_the_smaller_id(store: Store):
     room = Room(store, promote_max_per_run=3)
     for n, age in enumerate((8, 20, 8, 9)):
@@ -99,7 +99,6 @@ async def test_of_equal_rank_the_older_is_taken_and_then_the_smaller_id(store: S
     assert [each["fate"] for each in run.readings] == ["promoted"] * 3 + ["over cap"]
 
 
-@pytest.mark.requirement("H-34")
 async def test_a_full_inbox_pauses_until_something_is_decided(store: Store):
     room = Room(store, inbox_limit=10, promote_max_per_run=100)
     promoted = [await room.ripen(f"Change number{n}") for n in range(9)]
@@ -204,7 +203,6 @@ async def test_lowered_bars_let_no_untrusted_text_through(store: Store):
     assert (run.promoted, run.too_few) == (0, 1)
 
 
-@pytest.mark.requirement("H-40")
 async def test_what_nobody_sees_for_long_goes_quiet_and_takes_no_place(store: Store):
     room = Room(store, inbox_limit=1)
     quiet = await room.ripen()
@@ -232,6 +230,21 @@ async def test_a_clock_that_goes_back_between_runs_makes_nothing_younger(store: 
     after = await room.promote()
 
     assert [each["age_days"] for run in (before, after) for each in run.readings] == [5, 5]
+
+
+@pytest.mark.requirement("H-41")
+def test_effects_are_carried_out_by_a_decision_alone():
+    room = [module for module in package_modules() if module.room == "proposals"]
+    appliers = {module.path.stem for module in room for name, _ in module.calls() if name.endswith(".apply")}
+    importers = {
+        module.path.stem
+        for module in package_modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "festinger.proposals.carrying"
+    }
+
+    assert appliers == {"carrying"}
+    assert importers == {"decide"}
 
 
 @pytest.mark.requirement("H-41")

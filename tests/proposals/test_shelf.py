@@ -92,7 +92,6 @@ async def test_a_proposal_is_found_by_the_beginning_of_its_id(store: Store):
         await find(room.desk, MAIN_SPACE, "00000000")
 
 
-@pytest.mark.requirement("H-06")
 @pytest.mark.parametrize(
     ("a", "b", "only_a", "only_b", "why"),
     [
@@ -122,7 +121,6 @@ async def test_what_does_not_collapse_is_said(
     assert found.as_json()["why"] == found.why
 
 
-@pytest.mark.requirement("H-06")
 async def test_the_same_words_elsewhere_are_said_to_be_elsewhere(store: Store):
     room = Room(store)
     one = await room.proposal(await room.sight())
@@ -164,7 +162,6 @@ async def test_the_rate_counts_what_was_seen_and_promoted_in_the_window(store: S
     assert "min_seen_count" in found.as_json()["knob"]
 
 
-@pytest.mark.requirement("H-34")
 @given(limit=st.integers(1, 200), waiting=st.integers(0, 250))
 def test_an_inbox_is_full_warns_or_has_room(limit: int, waiting: int):
     found = Fullness(open=waiting, limit=limit)
@@ -173,7 +170,6 @@ def test_an_inbox_is_full_warns_or_has_room(limit: int, waiting: int):
     assert (found.warning is not None) == (0.9 * limit <= waiting < limit)
 
 
-@pytest.mark.requirement("H-40")
 async def test_where_a_proposal_lies_is_read_from_the_time(store: Store):
     room = Room(store)
     seen = await room.ripen()

@@ -19,6 +19,7 @@ from festinger.judge.records import asked_since
 from festinger.memory.health import said_since, waiting_of
 from festinger.memory.reembedding import progress
 from festinger.outcomes.tally import DAY, WEEK, tally
+from festinger.proposals.health import tally as proposals_tally
 from festinger.store.costs import Costs, day_costs, lifetime_costs
 from festinger.store.runs import life
 
@@ -35,6 +36,7 @@ async def status(app: App, *, space: SpaceId) -> dict[str, Any]:
             for name, length in (("24 h", DAY), ("7 d", WEEK))
         },
         "outcomes": await _outcomes(app, space=space),
+        "proposals": await proposals_tally(app.inbox.desk, space),
         "health": {
             "jobs": {**asdict(waiting), "behind": waiting.behind, "dead": len(dead)},
             "events": {

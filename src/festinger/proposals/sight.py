@@ -12,7 +12,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import ProposalRefused, StoreDown
-from festinger.ids import SessionId, SpaceId
+from festinger.ids import SessionId, SpaceId, least_trusted
 from festinger.proposals.counting import is_flood
 from festinger.proposals.desk import Desk
 from festinger.proposals.family import family_of, root_of
@@ -96,9 +96,11 @@ async def sight_in(desk: Desk, transaction: Transaction, space: SpaceId, suggest
 
 
 def plain(suggestion: Suggestion) -> Suggestion:
-    """As it is kept: without secrets, and known for our own words where it quotes them."""
+    """As it is kept: without secrets, as trusted as its evidence, and known for our own words where it quotes them."""
+    trusted = replace(suggestion.cause, origin=least_trusted((suggestion.cause.origin, *suggestion.cited)))
     kept = replace(
         suggestion,
+        cause=trusted,
         what=storable(without_secrets(suggestion.what)),
         why=storable(without_secrets(suggestion.why)),
         how=storable(without_secrets(suggestion.how)),

@@ -58,6 +58,8 @@ class Suggestion:
     payload: Mapping[str, Any] = field(default_factory=dict, hash=False)
     target: Mapping[str, Any] = field(default_factory=dict, hash=False)
     evidence: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    cited: tuple[Origin, ...] = ()
+    """Whose words the evidence is: a sighting is trusted no more than the least trusted of them."""
     reflection: UUID | None = None
     uncounted: Uncounted | None = None
 
