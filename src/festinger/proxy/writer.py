@@ -39,7 +39,7 @@ CROWDED = QUEUE // 2
 """With more waiting than this the oldest go to the spool, which is quicker than the store."""
 BATCH = 200
 GATHER_SECONDS = 0.02
-"""How long a batch gathers."""
+"""How long a batch gathers at least."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Between tries while the store is away."""
 ADOPT_SECONDS = 60.0
@@ -152,7 +152,7 @@ class Writer:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._until_next()):
                     await self._wake.wait()
-            await asyncio.sleep(GATHER_SECONDS)
+            await self._gather()
             self._wake.clear()
 
     async def finish(self) -> None:
@@ -164,6 +164,12 @@ class Writer:
         with going_on("capture"):
             await self._spool_all()
         await asyncio.to_thread(self._spool.close)
+
+    async def _gather(self) -> None:
+        """Let a batch gather: longer while requests come one after the other, which also makes it cheaper."""
+        await asyncio.sleep(GATHER_SECONDS)
+        if (app := self._app()) is not None:
+            await app.jobs.courtesy.turn()
 
     def _lane(self, entry: Entry) -> deque[Any]:
         # What happened is told in the order of the exchanges that it lies between.
