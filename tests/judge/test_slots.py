@@ -7,6 +7,11 @@ from festinger.judge.statement import Holding, Slot
 
 FILLED = {
     "a place": ("Anna lives in Paris.", "anna", "liv in", "paris", Holding.ONE),
+    "a move": ("Anna has moved to Bergen.", "anna", "liv in", "bergen", Holding.ONE),
+    "a move of who speaks": ("I moved to Bergen", "user", "liv in", "bergen", Holding.ONE),
+    "a move of a thing": ("The team moved to Postgres", "team", "mov to", "postgres", Holding.UNKNOWN),
+    "a move to a thing": ("Anna moved to the sofa", "anna", "mov to", "sofa", Holding.UNKNOWN),
+    "after what leads up": ("By the way, Anna lives in Paris.", "anna", "liv in", "paris", Holding.ONE),
     "whoever speaks": ("I now live in Rome", "user", "liv in", "rome", Holding.ONE),
     "what is mine": ("My job title is Lead", "user", "job titl", "lead", Holding.ONE),
     "what is the user's": (

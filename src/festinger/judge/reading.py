@@ -16,6 +16,7 @@ from festinger.judge.statement import Slot
 from festinger.judge.stems import stem
 from festinger.judge.wordlists import kinds, members, phrases, words
 from festinger.text.fold import fold
+from festinger.text.lead_ins import without_lead_in
 from festinger.text.normal import normalised
 from festinger.text.words import FUNCTION_WORDS
 from festinger.text.words import words as text_words
@@ -93,7 +94,7 @@ def read(text: str, *, said_at: datetime | None = None) -> Reading:
 
 
 def _read(text: str, said_at: datetime | None) -> Reading:
-    plain = _straight(normalised(text[:LONGEST_READ]))
+    plain = _straight(normalised(without_lead_in(text[:LONGEST_READ])))
     found = [(match.group(), match.start()) for match in _WORD.finditer(plain)]
     written = tuple(word for word, _ in found)
     small = tuple(word.casefold() for word in written)

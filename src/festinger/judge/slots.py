@@ -6,7 +6,9 @@ them by `relations`; how many values an attribute can have is told by `holdings`
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from festinger.judge.holdings import Frame, holding
 from festinger.judge.lifefacts import USER, life_facts
@@ -15,7 +17,8 @@ from festinger.judge.slot_keys import WORD, attribute_key, key, value_key
 from festinger.judge.statement import Slot
 from festinger.judge.stems import stem
 from festinger.judge.subjects import LONGEST_SUBJECT, OURS, SELVES, owner, subject_of
-from festinger.judge.wordlists import members
+from festinger.judge.wordlists import lines, members
+from festinger.text.words import FUNCTION_WORDS
 
 _QUALIFIED = members("grammar", "qualifying")
 _ANSWERED = re.compile(
@@ -101,7 +104,25 @@ def _clause(sentence: Sentence) -> Slot | None:
         frame = Frame.QUALIFIED
         value = value_key(written[relation.until : _colon(sentence, relation.until)])
     whole = " ".join([*attribute.split(), *relation.stems]) or "be"
+    if _is_somebody(written[0]) and written[relation.until][:1].isupper():
+        whole = _led_to().get(whole, whole)
     return _slot(subject, whole, value, frame=frame)
+
+
+def _is_somebody(first: str) -> bool:
+    """Whether a sentence begins with a name or with the one who speaks: teams and prices move to other things."""
+    return first.casefold() in SELVES or (first[:1].isupper() and first.casefold() not in FUNCTION_WORDS)
+
+
+@cache
+def _led_to() -> Mapping[str, str]:
+    """Attributes of a change, each with that of the state after it: who moved to a town lives in it."""
+    pairs = (line.partition("=") for line in lines("leads_to"))
+    return {_stems(change): _stems(state) for change, _, state in pairs}
+
+
+def _stems(phrase: str) -> str:
+    return " ".join(map(stem, phrase.split()))
 
 
 def _is_bare_plural(written: tuple[str, ...], at: int) -> bool:

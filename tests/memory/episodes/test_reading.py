@@ -46,11 +46,23 @@ def test_a_cue_makes_a_sentence_a_lesson(said: str, content: str, kind: str, dec
         "Let me check the logs.",
         "Remember?",
         "My tea is cold already.",
+        "The token of the server is [redacted:github_token].",
         "Maybe Anna is the new director.",
         "In the opera, Anna is a queen.",
         'The book says: "Anna is a thief and lives in a tower."',
     ],
-    ids=["question", "thanks", "now", "let me", "remember", "moment", "supposed", "fiction", "quoted"],
+    ids=[
+        "question",
+        "thanks",
+        "now",
+        "let me",
+        "remember",
+        "moment",
+        "secret",
+        "supposed",
+        "fiction",
+        "quoted",
+    ],
 )
 def test_talk_is_no_lesson(said: str):
     assert read(("user", said)) == []

@@ -16,7 +16,9 @@ from festinger.memory.hygiene import unworthy
 from festinger.memory.kinds import Kind
 from festinger.text.lasting import is_lasting
 from festinger.text.lead_ins import without_lead_in
+from festinger.text.secret_checks import MARK
 
+_MARK = MARK.decode()
 LONGEST = 500
 """Characters of a sentence that says one thing."""
 
@@ -73,6 +75,9 @@ def _read(text: str, turn: int) -> tuple[Lesson, int] | None:
     asked_for = wish is not None
     decided = _DECIDED.search(told) is not None
     if len(told) > LONGEST or unworthy(told) is not None:
+        return None
+    if not (asked_for or decided) and _MARK in told:
+        # What it was about has been taken out.
         return None
     if not (asked_for or decided or (is_lasting(told) and (_PREFERS.search(told) or read(told).slots))):
         return None
