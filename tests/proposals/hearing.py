@@ -68,7 +68,7 @@ class Court(Room):
         self.desk = replace(bare, values=partial(values, bare), muted_until=partial(muted_until, bare))
         self.trial = Trial(self)
         self.model: Model | None = None
-        effects: dict[Type, Effect] = {each: self.trial for each in Type}
+        effects: dict[Type, Effect] = dict.fromkeys(Type, self.trial)
         self.office = Office(
             desk=self.desk,
             effects=effects | {Type.ADVICE: Advice(self.desk)},

@@ -25,13 +25,14 @@ from festinger.ids import MAIN_SPACE
 from festinger.proposals.decide import LEFT_ALONE, decide, decide_many, settle, take_up
 from festinger.proposals.effects import Look
 from festinger.proposals.inbox import Standing, standing
-from festinger.proposals.proposal import State, Type
+from festinger.proposals.proposal import ProposalId, State, Type
 from festinger.proposals.receiving import receive
 from festinger.proposals.sighting import Result as Sighted
 from festinger.proposals.verdict import Channel, Kind
 from festinger.store.pool import Store
 
 OTHER = "Show a progress bar"
+NOBODY = ProposalId(UUID(int=5))
 
 
 @pytest.mark.requirement("H-45")
@@ -355,7 +356,7 @@ async def test_many_are_decided_at_once_and_each_says_what_came_of_it(store: Sto
     )
     await court.decide(decided, Kind.REJECT)
     court.trial.found = Look(is_done=True)
-    missing = replace(good, id=UUID(int=5))
+    missing = replace(good, id=NOBODY)
 
     found = await decide_many(
         court.office, MAIN_SPACE, [court.said(each) for each in (good, stale, decided, missing)]
@@ -394,7 +395,7 @@ async def test_a_verdict_on_nothing_is_not_found(store: Store):
     proposal = await court.promoted()
 
     with pytest.raises(NotFound):
-        await court.decide(replace(proposal, id=UUID(int=5)))
+        await court.decide(replace(proposal, id=NOBODY))
 
 
 @pytest.mark.requirement("H-46")

@@ -119,7 +119,9 @@ def test_of_two_equal_verdicts_the_first_that_came_counts():
 
 
 @pytest.mark.requirement("H-48")
-@pytest.mark.parametrize("state", [State.APPROVED, State.APPLIED, State.UNDONE, State.REJECTED, State.DUPLICATE])
+@pytest.mark.parametrize(
+    "state", [State.APPROVED, State.APPLIED, State.UNDONE, State.REJECTED, State.DUPLICATE]
+)
 def test_what_is_decided_is_not_decided_again(state: State):
     with pytest.raises(AlreadyDecided) as caught:
         require_decidable(proposal(state), verdict(), TERMS)
@@ -175,9 +177,9 @@ def test_what_was_thought_over_as_often_as_it_may_can_still_be_decided(kind: Kin
 
 def test_a_duplicate_names_another_proposal():
     require_complete(verdict(Kind.DUPLICATE, of=str(TWO)), proposal())
-    for of in ({}, {"of": str(ONE)}):
+    for incomplete in (verdict(Kind.DUPLICATE), verdict(Kind.DUPLICATE, of=str(ONE))):
         with pytest.raises(BadInput, match="which other"):
-            require_complete(verdict(Kind.DUPLICATE, **of), proposal())
+            require_complete(incomplete, proposal())
 
 
 def test_edits_come_with_an_approval_and_name_what_can_be_edited():

@@ -10,14 +10,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from festinger.app.conversing import has_session
 from festinger.app.effects import effects_of
 from festinger.app.elsewhere import sources_of
+from festinger.app.misfiring import propose_demotion
 from festinger.errors import BadInput
+from festinger.events.event import Event
 from festinger.ids import SpaceId, read_id
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.llm.call import Caller
 from festinger.llm.port import Model, Purpose
+from festinger.memory.episodes.lessons import tie_decision
 from festinger.memory.states import find_all
 from festinger.proposals import releasing, reviewers
 from festinger.proposals.decide import Each, decide, decide_many, take_up
@@ -27,6 +31,7 @@ from festinger.proposals.office import Office
 from festinger.proposals.proposal import Proposal
 from festinger.proposals.proposing import Proposed, propose
 from festinger.proposals.rebuilding import rebuild, what_it_would_do
+from festinger.proposals.receiving import verdict_told
 from festinger.proposals.reevaluating import REEVALUATE, reevaluate
 from festinger.proposals.sighting import Suggestion
 from festinger.proposals.tasks import Task, TaskState, close_task, tasks
@@ -40,6 +45,8 @@ if TYPE_CHECKING:
     from festinger.app.wiring import App
 
 TAKE_UP = "take_up_verdicts"
+TIE = "tie_verdict"
+WEAKEN = "propose_weaker_censor"
 EACH_MINUTE = "* * * * *"
 
 
@@ -135,6 +142,16 @@ def register_deciding(app: "App", room: DecidingRoom) -> None:
             taken += await take_up(room.office, space)
             await run.report(taken, note="verdicts taken up")
 
+    async def tie(transaction: Transaction, event: Event) -> None:
+        verdict = await verdict_told(transaction, event.space, event.payload)
+        if verdict is not None:
+            await tie_decision(app.memory.desk, transaction, event, target="verdict", id_=verdict.id)
+
+    async def ask_to_weaken(transaction: Transaction, event: Event) -> None:
+        await propose_demotion(room.office.desk, transaction, event)
+
+    app.outbox.subscribe("proposal_decided", TIE, tie, wants=has_session)
+    app.outbox.subscribe("censor_false_positive", WEAKEN, ask_to_weaken)
     app.jobs.register(REEVALUATE, think, queue=Queue.JUDGE)
     app.jobs.register(TAKE_UP, take_up_everywhere, schedule=EACH_MINUTE)
 

@@ -15,8 +15,9 @@ from festinger.proposals.deciding import put_off_until, require_fresh, silence
 from festinger.proposals.effects import Afterwards, Applied, Deed, effect_for, nothing_more
 from festinger.proposals.family import family_of, held, root_of
 from festinger.proposals.keeping import recount, subject_of
+from festinger.proposals.moving import reword, save
 from festinger.proposals.office import Office
-from festinger.proposals.proposal import Proposal, State, proposal_of
+from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.reevaluating import begin_again
 from festinger.proposals.value import tell_if_muted
 from festinger.proposals.verdict import Effect, Kind, Result, Verdict, effect_of
@@ -47,6 +48,7 @@ class Hearing:
             name,
             space=self.space,
             subject=subject_of(self.proposal.id),
+            session=self.verdict.session,
             payload={"proposal": str(self.proposal.id), **payload},
         )
 
@@ -69,29 +71,6 @@ async def carry_out(hearing: Hearing) -> Carried:
         hearing.office.desk, hearing.transaction, before=hearing.proposal, after=carried.proposal
     )
     return carried
-
-
-async def save(transaction: Transaction, proposal: Proposal) -> Proposal:
-    """Write what deciding changes of a proposal, which the caller holds; its version rises."""
-    row = await transaction.one(
-        Q["move_proposal"],
-        space=proposal.space_id,
-        id=proposal.id,
-        state=proposal.state,
-        held=proposal.held,
-        what=proposal.what,
-        how=proposal.how,
-        payload=json.dumps(dict(proposal.payload)),
-        target=json.dumps(dict(proposal.target)),
-        promoted_at=proposal.promoted_at,
-        suppressed_until=proposal.suppressed_until,
-        deferred_until=proposal.deferred_until,
-        decided_at=proposal.decided_at,
-        rejections=proposal.rejections,
-        reevaluations=proposal.reevaluations,
-        duplicate_of=proposal.duplicate_of,
-    )
-    return proposal_of(row)
 
 
 async def _approve(hearing: Hearing) -> Carried:
@@ -179,6 +158,7 @@ async def _think_again(hearing: Hearing) -> Carried:
     moved = await begin_again(
         hearing.office, hearing.transaction, hearing.space, hearing.proposal, kind=hearing.verdict.kind
     )
+    await reword(hearing.transaction, moved)
     kept = await save(hearing.transaction, moved)
     is_done = kept.state is State.PROMOTED
     return Carried(proposal=kept, result=Result.REEVALUATED if is_done else Result.DEEPENING)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from festinger.clock import iso
 from festinger.errors import ProposalRefused, Refused
 from festinger.ids import SpaceId
-from festinger.proposals.carrying import save
 from festinger.proposals.decide import decide
 from festinger.proposals.effects import Deed, effect_for
 from festinger.proposals.family import held
+from festinger.proposals.moving import reword, save
 from festinger.proposals.office import Office
 from festinger.proposals.promote import tell_promoted
 from festinger.proposals.proposal import Proposal, State
@@ -84,9 +84,8 @@ async def _promoted(
         return found
     target = found.target or await _target(office, transaction, space, found, by=by)
     now = office.desk.clock()
-    moved = replace(
-        found, state=State.PROMOTED, promoted_at=now, held=None, suppressed_until=None, target=target
-    )
+    await reword(transaction, replace(found, target=target))
+    moved = replace(found, state=State.PROMOTED, promoted_at=now, held=None, suppressed_until=None)
     kept = await save(transaction, moved)
     await tell_promoted(office.desk, transaction, kept, age_days=0)
     PROPOSALS_PROMOTED.inc()

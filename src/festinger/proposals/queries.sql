@@ -266,20 +266,20 @@ order by v.proposal_id;
 select p.id, p.type from proposal p where p.space_id = %(space)s and p.id = any(%(ids)s::uuid[]);
 
 -- name: move_proposal
--- Writes what a decision changes of a proposal.
+-- Writes what a decision changes of a proposal; its words stay, which an effect may have cut.
 update proposal p
-set state = %(state)s, held = %(held)s, what = %(what)s, how = %(how)s, payload = %(payload)s::jsonb,
-    target = %(target)s::jsonb, promoted_at = %(promoted_at)s, suppressed_until = %(suppressed_until)s,
+set state = %(state)s, held = %(held)s, promoted_at = %(promoted_at)s, suppressed_until = %(suppressed_until)s,
     deferred_until = %(deferred_until)s, decided_at = %(decided_at)s, rejections = %(rejections)s,
     reevaluations = %(reevaluations)s, duplicate_of = %(duplicate_of)s, version = p.version + 1
 where p.space_id = %(space)s and p.id = %(id)s
 returning *;
 
--- name: attach_thought
--- Puts a proposal that was thought over before the person again.
+-- name: reword_proposal
+-- Gives a proposal other words, and makes it anew from what it would touch.
 update proposal p
-set state = 'promoted', what = %(what)s, how = %(how)s, payload = %(payload)s::jsonb, version = p.version + 1
-where p.space_id = %(space)s and p.id = %(id)s;
+set what = %(what)s, how = %(how)s, payload = %(payload)s::jsonb, target = %(target)s::jsonb, version = p.version + 1
+where p.space_id = %(space)s and p.id = %(id)s
+returning *;
 
 -- name: add_effect
 -- Keeps what an approval did, and what was there before.

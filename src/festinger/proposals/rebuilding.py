@@ -9,10 +9,10 @@ from uuid import UUID
 
 from festinger.errors import AlreadyDecided, Outdated
 from festinger.ids import SpaceId
-from festinger.proposals.carrying import save
 from festinger.proposals.deciding import OPEN
 from festinger.proposals.effects import Deed, Look, effect_for
 from festinger.proposals.family import held
+from festinger.proposals.moving import reword
 from festinger.proposals.office import Office
 from festinger.proposals.proposal import Proposal
 from festinger.store.queries import queries_of
@@ -33,7 +33,7 @@ async def rebuild(office: Office, space: SpaceId, proposal: UUID, *, by: str) ->
                 "Nothing is left from which this could be made anew.", gone=list(look.gone), changed=[]
             )
         payload = dict(found.payload) | dict(look.payload)
-        return await save(transaction, replace(found, payload=payload, target=dict(look.versions)))
+        return await reword(transaction, replace(found, payload=payload, target=dict(look.versions)))
 
 
 async def what_it_would_do(office: Office, space: SpaceId, proposal: Proposal) -> Look:

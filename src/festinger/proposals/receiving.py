@@ -5,6 +5,7 @@ message again is known again. What nobody verified is kept, shown and never acte
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from festinger.text.redaction import without_secrets
 
 Q = queries_of("festinger.proposals")
 
+MOST_VERDICTS = 50
 REFUSAL = "refusal"
 """Under which name a verdict keeps why it was not carried out."""
 
@@ -47,6 +49,15 @@ async def find_verdict(transaction: Transaction, space: SpaceId, id_: UUID) -> V
     if row is None:
         raise NotFound(f"There is no verdict `{id_}`.")
     return verdict_of(row)
+
+
+async def verdict_told(transaction: Transaction, space: SpaceId, told: Mapping[str, Any]) -> Verdict | None:
+    """The verdict that an event tells of as decided; none if it is gone."""
+    rows = await transaction.all(
+        Q["verdicts_of"], space=space, proposal=UUID(told["proposal"]), limit=MOST_VERDICTS
+    )
+    found = map(verdict_of, rows)
+    return next((each for each in found if each.kind == told["verdict"] and each.verified), None)
 
 
 async def close_verdict(

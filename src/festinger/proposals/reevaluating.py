@@ -6,7 +6,6 @@ attached. Without a model what is known is laid out in order, so that a person c
 stays the one by which the proposal is known.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,6 +23,7 @@ from festinger.proposals.family import family_of, held
 from festinger.proposals.fitness import LONGEST_REASON, LONGEST_WHAT
 from festinger.proposals.hidden import storable
 from festinger.proposals.keeping import subject_of
+from festinger.proposals.moving import reword, save
 from festinger.proposals.office import Office
 from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.sighting import Sighting, sighting_of
@@ -94,15 +94,8 @@ async def reevaluate(office: Office, space: SpaceId, id_: UUID, *, kind: Kind) -
         if present.state is not State.DEEPENING:
             return None
         moved = await _attached(office.desk, transaction, present, kind=kind, note=note, found=found)
-        await transaction.run(
-            Q["attach_thought"],
-            space=space,
-            id=id_,
-            what=moved.what,
-            how=moved.how,
-            payload=json.dumps(dict(moved.payload), default=str),
-        )
-        return await held(transaction, space, id_)
+        await reword(transaction, moved)
+        return await save(transaction, moved)
 
 
 async def evidence(

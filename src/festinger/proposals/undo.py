@@ -10,10 +10,10 @@ from uuid import UUID
 
 from festinger.errors import Refused, UndoBlocked
 from festinger.ids import SpaceId
-from festinger.proposals.carrying import save
 from festinger.proposals.effects import Afterwards, Applied, Deed, effect_for, nothing_more
 from festinger.proposals.family import held
 from festinger.proposals.keeping import subject_of
+from festinger.proposals.moving import save
 from festinger.proposals.office import Office
 from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.reviewers import need_verified

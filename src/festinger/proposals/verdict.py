@@ -13,6 +13,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import BadInput
+from festinger.ids import SessionId
 from festinger.proposals.proposal import Proposal, ProposalId, Type, shown
 
 
@@ -88,12 +89,14 @@ class Said:
     """What must be written out where nothing can be taken back."""
     version: int | None = None
     """The version that the person saw."""
+    session: SessionId | None = None
+    """The conversation in which it was said, if it was in one."""
 
     @property
     def fields(self) -> dict[str, Any]:
         """What is kept beside the kind and the note."""
         given = {"of": shown(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
-        given |= {"edits": dict(self.edits), "version": self.version}
+        given |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
         return {name: value for name, value in given.items() if value not in (None, "", {})}
 
 
@@ -119,6 +122,10 @@ class Verdict:
     @property
     def until(self) -> datetime | None:
         return datetime.fromisoformat(self.fields["until"]) if "until" in self.fields else None
+
+    @property
+    def session(self) -> SessionId | None:
+        return self.fields.get("session")
 
     def as_json(self) -> dict[str, Any]:
         """As every door shows it."""
