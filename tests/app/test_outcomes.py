@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.app.house import Hands, fixed_tools, opened
 from tests.jobs.desk import drain, rows
+from tests.memory.remembering import says
 
 import festinger
 from festinger.app.memory import Memory
@@ -15,7 +16,9 @@ from festinger.app.wiring import App
 from festinger.errors import NotFound, StoreDown
 from festinger.ids import MAIN_SPACE, AgentId, SessionId
 from festinger.jobs.schedule import tick
+from festinger.judge.pair import Opinion
 from festinger.memory.decision import Action
+from festinger.memory.pairs import pair_between
 from festinger.seeing.metrics import OUTCOMES_SKIPPED
 
 HARBOUR = "The harbour office of Lisgate opens at 0730."
@@ -209,3 +212,33 @@ async def test_learning_again_what_was_taken_to_the_judges_adds_nothing(database
         assert (await memory.get(stale)).status == "superseded"
         assert again.action is Action.CONFIRMED
         assert len(await rows(memory._app.store, "select 1 from memory")) == 2
+
+
+@pytest.mark.requirement("O-55", "J-11")
+async def test_status_tells_of_outcomes_and_of_how_much_a_model_was_asked(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app:
+        memory = handle(app)
+        before = await memory.status()
+        first, second = await learnt(memory, HARBOUR), await learnt(memory, FREIGHT)
+        await learnt(memory, TEAL)
+        asked = [
+            Opinion(pair=pair_between(await memory.get(first), await memory.get(second)), judgement=word)
+            for word in (says("unrelated"), says("unsure"))
+        ]
+        async with app.store.transaction() as transaction:
+            await app.memory.judges.keep(transaction, MAIN_SPACE, asked)
+        await memory.observation.on_surfaced([first], "recall")
+        await memory.observe({first: "acted"})
+        after = await memory.status()
+
+    assert before["judge"]["24 h"]["share"] is None
+    assert after["judge"]["24 h"] == {
+        "learns": 3,
+        "learns that asked a model": 1,
+        "share": 0.3333,
+        "calls": 2,
+    }
+    assert after["judge"]["7 d"]["share"] == 0.3333
+    assert (before["outcomes"]["24 h"]["rate"], after["outcomes"]["24 h"]["rate"]) == (None, 1.0)
+    assert (after["outcomes"]["all time"]["acted"], after["outcomes"]["pending"]) == (1, 0)
+    assert after["outcomes"]["7 d"]["shares"] == {"explicit": 1.0, "self": 0.0, "inferred": 0.0}

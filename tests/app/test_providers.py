@@ -31,10 +31,10 @@ async def test_a_chosen_model_judges_what_the_rules_cannot_tell(database_url: st
 
         assert (await judge_of(app.memory.judges)).startswith("onnx:tiny@")
         assert app.degraded == ()
-        assert learned.action is Action.STORED
+        assert learned.action is Action.REFINED
         assert learned.memory is not None
         [said] = (await memory.why(learned.memory.id)).judgements
-        assert (said.judgement.relation, said.judgement.judge[:10]) == ("unrelated", "onnx:tiny@")
+        assert (said.judgement.relation, said.judgement.judge[:10]) == ("refines", "onnx:tiny@")
 
 
 @pytest.mark.requirement("J-07")

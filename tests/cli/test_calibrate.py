@@ -121,3 +121,23 @@ def test_what_is_written_is_read_back_and_lies_over_the_bundled_profile(tmp_path
     assert installed.threshold(Threshold.SAME) is None
     assert installed.dimensions == 384
     assert installed.threshold(Threshold.NOVEL) == bundled_profiles()[name].threshold(Threshold.NOVEL)
+
+
+@pytest.mark.requirement("J-06")
+def test_with_negations_the_direction_is_learnt_or_turned_off_and_said(shell: Shell):
+    (shell.home / "festinger").mkdir(exist_ok=True)
+    file = pairs_file(shell.home)
+    chance = random.Random(8)
+    near = [" ".join(chance.sample(WORDS, 9)) for _ in range(240)]
+    denied = [{"a": text, "b": f"{text} not", "label": "negation"} for text in near[:120]]
+    kept = [{"a": text, "b": f"{text} {chance.choice(WORDS)}", "label": "same"} for text in near[120:]]
+    with file.open("a") as lines:
+        lines.writelines(json.dumps(each) + "\n" for each in [*denied, *kept])
+
+    told = shell("calibrate", "--embedder", "hashed:", "--data", str(file), "--save", "--json").json
+    profile = measured_profiles(shell.home / "festinger" / "profiles.toml")[told["embedder"]]
+
+    reading = profile.readings[Threshold.OPPOSITION]
+    assert told["thresholds"]["opposition"]["new"] == reading.value
+    assert "held-out precision" in reading.how
+    assert (reading.value is None) == ("turned off" in reading.how) == (profile.direction == ())

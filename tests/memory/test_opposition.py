@@ -15,7 +15,10 @@ from festinger.memory.decision import Action
 from festinger.memory.opposition import opposition
 from festinger.store.pool import Store
 
-OLD, NEW = "uploads are tried again when they fail", "whenever an upload breaks, it gets one more try"
+OLD, NEW = (
+    "people deploy by merging to the main branch",
+    "merging into the main branch is how a release goes out",
+)
 WITH_DIRECTION = replace(
     REFERENCE,
     direction=(0.0, 1.0, *[0.0] * 62),

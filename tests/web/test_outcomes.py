@@ -6,6 +6,8 @@ from uuid import uuid4
 
 import pytest
 from tests.web.desk import Desk, desk
+from tests.web.test_start import read
+from tests.web.visitor import visitor
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId
 from festinger.memory.given import Given
@@ -85,3 +87,29 @@ async def test_rhythms_and_predictions_are_set_over_http(database_url: str, tmp_
     assert rhythm.json["cycles"] == [{"period": 604_800.0, "amplitude": 2.0, "phase": 0.0}]
     assert (kept.status, came.json) == (204, {"error": 0.0})
     assert gone.status == 404
+
+
+@pytest.mark.requirement("O-55")
+async def test_the_page_of_outcomes_shows_the_rate_how_it_became_known_and_who_helped(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with desk(database_url, tmp_path) as at:
+        empty = (await (await visitor(at)).get("/admin/outcomes.json")).json
+        helped = await remembered(at, "The harbour office of Lisgate opens at 0730.")
+        misled = await remembered(at, "Quillon Freight ships copper wire on Tuesdays.")
+        await post(at, "surfaced", {"ids": [helped, misled], "reason": "recall"})
+        await post(at, "outcomes", {"outcomes": {helped: "acted", misled: "contradicted"}})
+        person = await visitor(at)
+        words = read((await person.get("/admin/outcomes")).text).words
+        twin = (await person.get("/admin/outcomes.json")).json
+
+    assert [each["rate"] for each in empty["spans"]] == [None, None, None]
+    assert [each["span"] for each in twin["spans"]] == ["24 hours", "7 days", "all time"]
+    assert {(each["rate"], each["resolved"]) for each in twin["spans"]} == {(1.0, 2)}
+    assert twin["spans"][0]["shares"] == {"explicit": 1.0, "self": 0.0, "inferred": 0.0}
+    assert [each["memories"] for each in twin["lists"]] == [
+        [{"memory": helped, "times": 1}],
+        [{"memory": misled, "times": 1}],
+        [],
+    ]
+    assert {"100 %", "Helped most often", helped, misled} <= set(words)
