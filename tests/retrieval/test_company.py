@@ -100,7 +100,6 @@ async def test_the_weakest_partner_leaves_when_a_new_one_comes(store: Store):
 
 
 @pytest.mark.requirement("R-55")
-@pytest.mark.requirement("R-56")
 async def test_what_came_to_mind_with_it_comes_along_and_says_over_what(store: Store):
     """Recalled with b, and b with c: a cue for a brings c, by one hop over b. What lies idle fades."""
     mind = Recaller(store, without_embedder=True, settings={"abstain": False})
@@ -124,7 +123,6 @@ async def test_what_came_to_mind_with_it_comes_along_and_says_over_what(store: S
     mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-56")
 async def test_coming_along_adds_nothing_to_a_steady_score(store: Store):
     mind = Recaller(store, without_embedder=True, settings={"abstain": False})
     a, b = await learn(mind, "The anchor is heavy.", "An anchor holds the ship.")

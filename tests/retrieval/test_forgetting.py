@@ -64,7 +64,6 @@ async def test_no_word_of_it_is_left_in_the_index_the_counts_or_the_recalls(stor
     mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-15")
 async def test_what_was_said_beside_it_is_found_again_as_it_is_now(by_words: Recaller, tmp_path: Path):
     await by_words.learn(SECRET)
     await by_words.say(f"The gate squeaks. {SECRET}")

@@ -35,7 +35,6 @@ def test_all_alike_are_as_good_as_can_be():
     assert scaled([0.4, 0.4, None]) == [1.0, 1.0, 0.0]
 
 
-@pytest.mark.requirement("R-56")
 def test_whoever_only_came_along_moves_nobody():
     assert scaled([0.2, 0.6, 0.4, 0.0, 0.9], guests=2) == pytest.approx([0.0, 1.0, 0.5, 0.0, 1.0])
     assert scaled([0.5, 0.1], guests=1) == [1.0, 0.0]

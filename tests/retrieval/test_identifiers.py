@@ -20,7 +20,6 @@ IDENTIFIERS = (
 )  # fmt: skip
 
 
-@pytest.mark.requirement("R-24")
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -42,7 +41,6 @@ def test_whatever_is_written_pieces_are_small_words(text: str):
     assert all(piece.isalnum() and piece == piece.lower() for piece in pieces(text))
 
 
-@pytest.mark.requirement("R-24")
 async def test_each_of_twenty_is_the_first_hit_of_its_own_cue(by_words: Recaller):
     await by_words.put(*(f"The note about {each} lies in the drawer." for each in IDENTIFIERS))
     await by_words.put(*(f"Plain note number {number} of the day." for number in range(40)))
@@ -53,7 +51,6 @@ async def test_each_of_twenty_is_the_first_hit_of_its_own_cue(by_words: Recaller
         assert first == f"The note about {each} lies in the drawer."
 
 
-@pytest.mark.requirement("R-24")
 async def test_half_of_an_identifier_finds_it_while_it_stands_there(by_words: Recaller):
     [ticket] = await by_words.put("Ticket T-1047 waits for parts.")
     await by_words.put("Bob repairs bicycles.")

@@ -114,7 +114,6 @@ async def test_no_filter_lets_a_foreign_row_through_by_any_way(store: Store, arm
 
 
 @pytest.mark.requirement("R-06")
-@pytest.mark.requirement("R-77")
 @pytest.mark.parametrize("arm", ARMS)
 async def test_what_is_excluded_comes_by_no_way(store: Store, arm: str):
     scene = Scene(store, arm)

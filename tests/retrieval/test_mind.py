@@ -158,7 +158,6 @@ async def remember(store: Store) -> Recaller:
 
 
 @pytest.mark.requirement("R-51")
-@pytest.mark.requirement("R-54")
 async def test_a_mind_wanders_and_keeps_to_the_matter(store: Store):
     mind = await remember(store)
     steady = [item.id for item in (await mind.recall("kiln", limit=20)).items]

@@ -23,7 +23,6 @@ def memory(number: int, weight: Weight, amount: float, moved: float = 0.0) -> Nu
 WEIGHTS = st.builds(Weight, alpha=st.floats(0.5, 30), beta=st.floats(0.5, 30))
 
 
-@pytest.mark.requirement("R-61")
 @given(st.lists(WEIGHTS, min_size=1, max_size=5), st.lists(WEIGHTS, max_size=15))
 def test_both_sides_of_a_recall_cancel_out(best: list[Weight], missed: list[Weight]):
     up = [memory(number, weight, RAISED) for number, weight in enumerate(best)]
@@ -37,7 +36,6 @@ def test_both_sides_of_a_recall_cancel_out(best: list[Weight], missed: list[Weig
     assert all(by <= 1e-12 for by in moved[len(up) :])
 
 
-@pytest.mark.requirement("R-61")
 def test_a_thousand_recalls_leave_the_mean_and_no_memory_goes_far():
     chance = random.Random(11)
     start = {number: Weight(alpha=chance.uniform(1, 8), beta=chance.uniform(1, 8)) for number in range(40)}
@@ -62,7 +60,6 @@ def test_a_thousand_recalls_leave_the_mean_and_no_memory_goes_far():
     assert now != start
 
 
-@pytest.mark.requirement("R-61")
 def test_what_a_person_contradicted_is_not_lifted_above_its_ceiling_and_what_is_held_for_good_stays():
     weight = Weight(alpha=2, beta=4)
     capped = Nudged(id=UUID(int=1), weight=weight, amount=0.1, ceiling=weight.center)
@@ -79,8 +76,6 @@ async def weights(store: Store) -> dict[str, float]:
     return {row["content"]: row["center"] for row in found}
 
 
-@pytest.mark.requirement("R-61")
-@pytest.mark.requirement("R-60")
 @pytest.mark.parametrize("mutation", ["count", "strengthen"])
 async def test_the_best_rise_what_just_missed_falls_once_per_cause_and_only_where_it_is_switched_on(
     store: Store, mutation: str
@@ -112,7 +107,6 @@ async def test_the_best_rise_what_just_missed_falls_once_per_cause_and_only_wher
     mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-61")
 async def test_five_hits_or_fewer_move_nothing(store: Store):
     mind = Recaller(store, without_embedder=True, settings={"mutation": "strengthen"})
     for number in range(5):

@@ -425,7 +425,6 @@ async def test_a_database_that_is_gone_is_not_asked_again_and_again(
     assert len(asked) == 1
 
 
-@pytest.mark.requirement("R-73")
 async def test_everything_that_led_to_a_hit_is_told_and_written_down(mind: Recaller):
     mind.near.near |= {"what does Alice drink?": 1.0, THINGS[0]: 0.7}
     await learn_all(mind)
@@ -444,7 +443,6 @@ async def test_everything_that_led_to_a_hit_is_told_and_written_down(mind: Recal
     assert kept["hits"][0]["why"] == told
 
 
-@pytest.mark.requirement("R-48")
 @pytest.mark.requirement("R-46")
 async def test_how_active_a_memory_is_is_told_and_orders_nothing(by_words: Recaller):
     """The event is the first time that it was met, reads that were used are the others."""
@@ -465,7 +463,6 @@ async def test_how_active_a_memory_is_is_told_and_orders_nothing(by_words: Recal
     assert [item.text for item in items] == before
 
 
-@pytest.mark.requirement("R-05")
 async def test_what_is_disputed_says_so_and_what_is_held_against_it_stays_away(by_words: Recaller):
     by_words.judges.told = says("contradicts")
     stands = await by_words.learn("The harbour opens at six.")
@@ -481,7 +478,6 @@ async def test_what_is_disputed_says_so_and_what_is_held_against_it_stays_away(b
     assert {item.id for item in more.items} == {stands.memory.id, held.memory.id}
 
 
-@pytest.mark.requirement("R-05")
 @pytest.mark.parametrize("status", ["quarantined", "merged"])
 async def test_what_nobody_vouches_for_never_comes(by_words: Recaller, status: str):
     await by_words.put("The harbour opens at six.")
@@ -545,7 +541,6 @@ async def test_a_faded_thought_comes_by_a_strong_cue_alone_and_a_persons_word_by
     mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-60")
 async def test_a_loop_has_one_vote(by_words: Recaller):
     """The same recall over and over in one session: one count a pair, no weight moved, nothing counted by asking again."""
     await learn_all(by_words, ("Tea is green.", "Tea is hot.", "Tea is cheap."))
@@ -567,8 +562,6 @@ async def test_a_loop_has_one_vote(by_words: Recaller):
     assert len(await rows(by_words.store, "select id from recall")) == 30
 
 
-@pytest.mark.requirement("R-10")
-@pytest.mark.requirement("R-12")
 async def test_what_is_stored_asked_and_compared_is_embedded_for_that_purpose(mind: Recaller):
     await mind.learn(THINGS[0])
     await mind.say("I would like some tea.")
@@ -584,7 +577,6 @@ async def test_what_is_stored_asked_and_compared_is_embedded_for_that_purpose(mi
     assert mind.near.asked == [(Purpose.QUERY, ("tea",))]
 
 
-@pytest.mark.requirement("R-13")
 async def test_a_memory_is_as_near_to_its_own_text_as_half_precision_allows(mind: Recaller):
     mind.near.near |= {THINGS[0]: 0.73, "own words": 0.73}
     mind.near._far["own words"] = mind.near._far.setdefault(THINGS[0], 0)

@@ -12,7 +12,6 @@ A, B, C, D = (UUID(int=number) for number in range(1, 5))
 CHAIN = {A: [(B, 0.5)], B: [(A, 0.5), (C, 0.4)], C: [(B, 0.4), (D, 1.0)], D: [(C, 1.0)]}
 
 
-@pytest.mark.requirement("R-56")
 def test_each_step_leaves_less():
     near, far = spread({A: 1.0}, CHAIN, hops=1), spread({A: 1.0}, CHAIN, hops=2)
 
@@ -23,7 +22,6 @@ def test_each_step_leaves_less():
     assert far[D].way == (A, B, C)
 
 
-@pytest.mark.requirement("R-56")
 def test_the_best_way_counts_and_the_score_of_where_it_begins():
     links = {A: [(C, 0.2)], B: [(C, 0.9)]}
 
@@ -33,14 +31,12 @@ def test_the_best_way_counts_and_the_score_of_where_it_begins():
     assert reached[C].way == (B,)
 
 
-@pytest.mark.requirement("R-56")
 def test_only_the_strongest_partners_are_followed():
     partners = [(UUID(int=10 + number), number / 10) for number in range(1, 6)]
 
     assert set(spread({A: 1.0}, {A: partners})) == {UUID(int=number) for number in (13, 14, 15)}
 
 
-@pytest.mark.requirement("R-56")
 @given(
     st.dictionaries(
         st.integers(1, 8), st.lists(st.tuples(st.integers(1, 8), st.floats(0, 1)), max_size=5), max_size=8
@@ -64,7 +60,6 @@ def test_what_was_in_mind_is_never_reached_and_nothing_is_reached_more_strongly_
     assert all(len(each.way) <= hops + 1 for each in reached.values())
 
 
-@pytest.mark.requirement("R-56")
 def test_at_most_ten_come_in_this_way_alone():
     links = {A: [(UUID(int=100 + number), 0.5 + number / 100) for number in range(20)]}
 

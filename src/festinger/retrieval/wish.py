@@ -161,12 +161,7 @@ def wished(
     """The wish, or `BadInput` naming what is wrong with it."""
     if not cue.strip():
         raise BadInput("`cue` is blank.", hint="Say what should come to mind.")
-    if not 1 <= limit <= MOST_ITEMS:
-        raise BadInput(f"`limit` must be from 1 to {MOST_ITEMS}, not {limit}.")
-    if not 0 <= hops <= MOST_HOPS:
-        raise BadInput(f"`hops` must be from 0 to {MOST_HOPS}, not {hops}.")
-    if tokens is not None and tokens < 0:
-        raise BadInput(f"`tokens` must be 0 or more, not {tokens}.")
+    _check_numbers(limit=limit, hops=hops, tokens=tokens)
     moments = {
         name: _moment(name, at)
         for name, at in (("as_of", as_of), ("valid_at", valid_at), ("since", since), ("until", until))
@@ -195,6 +190,15 @@ def wished(
         degraded=(CUE_CUT,) if len(cue) > LONGEST_CUE else (),
         **moments,
     )
+
+
+def _check_numbers(*, limit: int, hops: int, tokens: int | None) -> None:
+    if not 1 <= limit <= MOST_ITEMS:
+        raise BadInput(f"`limit` must be from 1 to {MOST_ITEMS}, not {limit}.")
+    if not 0 <= hops <= MOST_HOPS:
+        raise BadInput(f"`hops` must be from 0 to {MOST_HOPS}, not {hops}.")
+    if tokens is not None and tokens < 0:
+        raise BadInput(f"`tokens` must be 0 or more, not {tokens}.")
 
 
 def _moment(name: str, at: datetime | None) -> datetime | None:
