@@ -28,7 +28,7 @@ from festinger.bench.suite import silence
 from festinger.clock import system_stopwatch
 from festinger.embedding.embedder import Embedder, Purpose, Vector
 from festinger.embedding.profiles import REFERENCE, Profile, bundled_profiles
-from festinger.errors import CannotStart
+from festinger.errors import CannotStart, StoreDown
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId, SpaceId
 from festinger.memory.given import Cleaned, Given, marked
 from festinger.memory.learn import words_of
@@ -57,6 +57,7 @@ SMALL_SHARE = 0.002
 """What a small space holds of the whole."""
 CALLERS = 8
 LIMIT = 10
+TRIES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,8 @@ class Stand:
     door_mb: float = 0.0
     store_mb: float = 0.0
     disk_bytes: int = 0
+    refused: int = 0
+    """Recalls that the store had no time for at first."""
 
 
 class Toy:
@@ -126,6 +129,7 @@ class Recalling:
         self._every: Iterator[str] = statements(seed)
         self._small: Iterator[str] = statements(seed + 1)
         self._seed = seed
+        self.refused = 0
         self._held: dict[SpaceId, list[str]] = {}
 
     async def stand(self, size: int, amount: Amount, *, small: SpaceId) -> Stand:
@@ -151,6 +155,7 @@ class Recalling:
         parts = await asyncio.gather(*(self._caller(asked[start::CALLERS]) for start in range(CALLERS)))
         stand.crowd_seconds = system_stopwatch() - began
         stand.crowd = [took for part in parts for took in part]
+        stand.refused, self.refused = self.refused, 0
         return stand
 
     async def _caller(self, asked: Sequence[str]) -> list[float]:
@@ -163,10 +168,18 @@ class Recalling:
         return found
 
     async def _took(self, space: SpaceId, cue: str) -> float:
+        """Seconds until there is an answer; a recall that the store refuses, being too busy, is asked again."""
         place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("asking"))
         wish = wished(cue, now=self._app.tools.clock(), limit=LIMIT)
         began = system_stopwatch()
-        await recall(self._desk, place, wish, door="bench", counts=False)
+        for left in range(TRIES - 1, -1, -1):
+            try:
+                await recall(self._desk, place, wish, door="bench", counts=False)
+                break
+            except StoreDown:
+                self.refused += 1
+                if not left:
+                    raise
         return system_stopwatch() - began
 
     async def _fill(self, space: SpaceId, every: Iterator[str], *, size: int) -> None:

@@ -53,6 +53,12 @@ SPEED_METRICS: Sequence[Metric] = (
     Metric(name="speed.recall.throughput", unit="a second", about="eight callers", goal=at_least(100)),
     Metric(name="speed.recall.crowd.p95", unit="ms", about="p95 of eight callers at once", goal=at_most(80)),
     Metric(
+        name="speed.recall.refused",
+        unit="recalls",
+        about="refused at first because the store was busy",
+        goal=at_most(0),
+    ),
+    Metric(
         name="speed.recall.times_mem0",
         unit="times",
         about="mem0's median against ours, both with embedding",
@@ -134,6 +140,7 @@ def samples(stands: Sequence[Stand], *, embedding: float) -> list[Sample]:
         "speed.recall.long": (median(last.long) / warm, len(last.long)),
         "speed.recall.throughput": (len(last.crowd) / last.crowd_seconds, len(last.crowd)),
         "speed.recall.crowd.p95": (MS * percentile(last.crowd, 0.95), len(last.crowd)),
+        "speed.recall.refused": (float(last.refused), len(last.warm) + len(last.crowd)),
         "size.disk": (last.disk_bytes / last.memories / 1024, 1),
         "size.resident": (last.door_mb, 1),
         "size.store": (last.store_mb, 1),
