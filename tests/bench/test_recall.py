@@ -54,7 +54,6 @@ def item(number: int, kind: str) -> Item:
     )
 
 
-@pytest.mark.requirement("S-20")
 def test_a_memory_counts_at_its_rank_for_the_turns_that_it_was_learnt_from():
     taken = Taken(
         space=SpaceId("s"),
@@ -73,7 +72,6 @@ def test_a_memory_counts_at_its_rank_for_the_turns_that_it_was_learnt_from():
     assert taken_of(json.loads(json.dumps(taken.as_json()))) == taken
 
 
-@pytest.mark.requirement("S-20")
 def test_recall_is_the_share_of_the_gold_among_the_first():
     assert recall_of(QUESTION, ["t9", "t1", "t2"], 2).part == 0.5
     assert recall_of(QUESTION, ["t9", "t1", "t2"], 3).right is True
@@ -97,7 +95,6 @@ def test_each_conversation_is_asked_the_questions_of_the_next():
     assert next_of(["a", "b", "c"]) == {"a": "b", "b": "c", "c": "a"}
 
 
-@pytest.mark.requirement("S-22")
 def test_what_a_gate_costs_is_what_it_held_back_of_the_right_turns():
     assert cost_of(QUESTION, [], ["t1", "t9"]).part == 0.5
     assert cost_of(QUESTION, ["t1"], ["t1"]).part == 0.0
@@ -171,7 +168,6 @@ def written(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.requirement("S-20", "S-22")
 async def test_conversations_are_said_once_for_all_suites_and_every_metric_comes_out(tmp_path: Path):
     spoken: list[str] = []
     data = Data(folder=written(tmp_path / "data"))

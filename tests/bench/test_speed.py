@@ -73,7 +73,6 @@ def test_a_cue_is_of_words_that_were_said_and_a_long_one_of_very_many():
     assert len(long.split()) == LONG_CUE_WORDS + 2
 
 
-@pytest.mark.requirement("S-33")
 def test_the_numbers_are_those_of_the_largest_size():
     found = {each.metric: each.value for each in samples([SMALL, MIDDLE, LARGE], embedding=0.006)}
 
@@ -87,7 +86,6 @@ def test_the_numbers_are_those_of_the_largest_size():
     assert spread(LARGE, {}).points["festinger"][-1] == pytest.approx((40.0, 0.95))
 
 
-@pytest.mark.requirement("S-34")
 def test_what_stays_the_same_has_no_exponent_and_what_doubles_with_the_store_has_one():
     found = {each.metric: each.value for each in grown([SMALL, MIDDLE, LARGE])}
 
@@ -106,7 +104,6 @@ def test_an_exponent_is_less_sure_the_further_the_points_lie_from_its_line():
     assert slope_error([(10.0, 1.0), (100.0, 30.0)]) == 0.0
 
 
-@pytest.mark.requirement("S-33", "S-34")
 async def test_a_quick_run_measures_every_metric_of_both_from_one_filling():
     with throw_away_folder() as folder:
         for suite in ("speed-0", "growth-0"):
