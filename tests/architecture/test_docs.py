@@ -104,12 +104,10 @@ def whole_reference() -> str:
 
 
 def names_of_errors() -> list[str]:
-    """Every error's name as doors show it: the class name in snake case."""
+    """Every error's name as doors show it."""
     errors = importlib.import_module("festinger.errors")
-    found = [
-        name for name, one in vars(errors).items() if inspect.isclass(one) and issubclass(one, Exception)
-    ]
-    return [re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for name in found]
+    found = [one for one in vars(errors).values() if inspect.isclass(one) and issubclass(one, Exception)]
+    return [one.class_name() for one in found]
 
 
 def names_of_metrics() -> list[str]:

@@ -6,6 +6,7 @@ and named, with the page that leads there.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from festinger.app.questions import questions
@@ -34,71 +35,79 @@ CONFLICTS, WORLD, MEMORIES, INBOX = "/admin/conflicts", "/admin/world", "/admin/
 
 def sources_of(app: "App", desk: Desk) -> Sources:
     """Who is asked, in the order in which it is shown."""
+    return (
+        partial(_conflicts, app),
+        partial(_questions, app),
+        partial(_unvouched, app),
+        partial(_held_sessions, app),
+        partial(_suspect_memories, app),
+        partial(_pairs, desk),
+        partial(_tasks, desk),
+    )
 
-    async def disputed(space: SpaceId, limit: int) -> Waiting:
-        found = await conflicts(app.world.desk, space, statuses=(PENDING,), limit=limit)
-        count = await count_pending(app.world.desk, space)
-        return Waiting(kind="conflicts", count=count, items=tuple(map(_conflict, found)))
 
-    async def asked(space: SpaceId, limit: int) -> Waiting:
-        found = await questions(app, space, limit=MOST)
-        items = (
-            Item(
-                id=each["id"],
-                title=f"{each['old']['content']} / {each['new']['content']}",
-                why="no judge was sure",
-                link=CONFLICTS,
-            )
-            for each in found
+async def _conflicts(app: "App", space: SpaceId, limit: int) -> Waiting:
+    found = await conflicts(app.world.desk, space, statuses=(PENDING,), limit=limit)
+    count = await count_pending(app.world.desk, space)
+    return Waiting(kind="conflicts", count=count, items=tuple(map(_conflict, found)))
+
+
+async def _questions(app: "App", space: SpaceId, limit: int) -> Waiting:
+    items = (
+        Item(
+            id=each["id"],
+            title=f"{each['old']['content']} / {each['new']['content']}",
+            why="no judge was sure",
+            link=CONFLICTS,
         )
-        return _some("questions", items, limit=limit)
+        for each in await questions(app, space, limit=MOST)
+    )
+    return _some("questions", items, limit=limit)
 
-    async def unvouched(space: SpaceId, limit: int) -> Waiting:
-        found = await quarantined(app.world.desk, space, limit=MOST)
-        items = (
-            Item(
-                id=str(each.id),
-                title=f"{each.concept} {'is' if each.is_isa else 'is part of'} {each.parent} ({each.dim})",
-                why=f"nobody vouches for it; it comes from {each.origin}",
-                link=WORLD,
-            )
-            for each in found
+
+async def _unvouched(app: "App", space: SpaceId, limit: int) -> Waiting:
+    items = (
+        Item(
+            id=str(each.id),
+            title=f"{each.concept} {'is' if each.is_isa else 'is part of'} {each.parent} ({each.dim})",
+            why=f"nobody vouches for it; it comes from {each.origin}",
+            link=WORLD,
         )
-        return _some("quarantined statements", items, limit=limit)
+        for each in await quarantined(app.world.desk, space, limit=MOST)
+    )
+    return _some("quarantined statements", items, limit=limit)
 
-    async def held(space: SpaceId, limit: int) -> Waiting:
-        items = (
-            Item(
-                id=each.session_id,
-                title=f"session {each.session_id}",
-                why=f"contradicted {each.collisions} well-established facts",
-                link=WORLD,
-            )
-            for each in await held_sessions(app.world.desk, space)
+
+async def _held_sessions(app: "App", space: SpaceId, limit: int) -> Waiting:
+    items = (
+        Item(
+            id=each.session_id,
+            title=f"session {each.session_id}",
+            why=f"contradicted {each.collisions} well-established facts",
+            link=WORLD,
         )
-        return _some("held sessions", items, limit=limit)
+        for each in await held_sessions(app.world.desk, space)
+    )
+    return _some("held sessions", items, limit=limit)
 
-    async def pairs(space: SpaceId, limit: int) -> Waiting:
-        items = (
-            Item(
-                id=str(row["id"]),
-                title=f"{row['a_what']} / {row['b_what']}",
-                why="these may be one" if row["relation"] == "same" else "these oppose each other",
-                link=INBOX,
-            )
-            for row in await suggested(desk, space, limit=MOST)
+
+async def _pairs(desk: Desk, space: SpaceId, limit: int) -> Waiting:
+    items = (
+        Item(
+            id=str(row["id"]),
+            title=f"{row['a_what']} / {row['b_what']}",
+            why="these may be one" if row["relation"] == "same" else "these oppose each other",
+            link=INBOX,
         )
-        return _some("pairs", items, limit=limit)
+        for row in await suggested(desk, space, limit=MOST)
+    )
+    return _some("pairs", items, limit=limit)
 
-    async def to_do(space: SpaceId, limit: int) -> Waiting:
-        found = await tasks(desk, space, limit=MOST)
-        items = (Item(id=str(each.id), title=each.title, why="approved advice", link=INBOX) for each in found)
-        return _some("tasks", items, limit=limit)
 
-    async def suspect(space: SpaceId, limit: int) -> Waiting:
-        return await _suspect_memories(app, space, limit)
-
-    return (disputed, asked, unvouched, held, suspect, pairs, to_do)
+async def _tasks(desk: Desk, space: SpaceId, limit: int) -> Waiting:
+    found = await tasks(desk, space, limit=MOST)
+    items = (Item(id=str(each.id), title=each.title, why="approved advice", link=INBOX) for each in found)
+    return _some("tasks", items, limit=limit)
 
 
 async def _suspect_memories(app: "App", space: SpaceId, limit: int) -> Waiting:
