@@ -118,11 +118,15 @@ class InTime:
         await self._wait(asked.tasks, left=seconds - (self._stopwatch() - understood.began))
         return replace(self._answered(key, asked), kept=kept)
 
-    def told(self, understood: Understood, *, with_notes: bool) -> None:
-        """What was kept has been told; of memories only `with_notes`."""
-        kept = self._late.pop(_key(understood), None)
-        if kept is not None and kept.notes and not with_notes:
-            self._late[_key(understood)] = Late(notes=kept.notes)
+    def told(self, understood: Understood, kept: Late, *, with_notes: bool) -> None:
+        """What was kept has been told, of memories only `with_notes`. What came while it was told goes on waiting."""
+        now = self._late.pop(_key(understood), Late())
+        left = Late(
+            found=tuple(each for each in now.found if each not in kept.found),
+            notes=tuple(each for each in now.notes if not (with_notes and each in kept.notes)),
+        )
+        if left != Late():
+            self._keep(_key(understood), left)
 
     def _asked(self, understood: Understood, *, asks: bool, shown: Shown, kept: Late) -> _Asked:
         asked, place = _Asked(), understood.place

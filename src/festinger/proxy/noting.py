@@ -58,7 +58,7 @@ class Noting:
             PROXY_PREFIX_CHANGED.labels(found.moved).inc()
         if found.fresh is None:
             return found
-        self._in_time.told(understood, with_notes=remembered.standing is not None)
+        self._in_time.told(understood, remembered.kept, with_notes=remembered.standing is not None)
         return replace(found, told=replace(found.told, recollection=str(self._new_id())))
 
     def _brought(self, understood: Understood, remembered: Remembered, *, settings: ProxySettings) -> Brought:
