@@ -13,4 +13,7 @@ What other rooms call, each taking a `desk.Desk`:
     counting.count_words / recount                        how common words are
     turns.index_turns(desk, space)                        makes what was said searchable
     record.recalls / find_recall / prune_recalls          what was recalled
+    due.due(desk, place)                                  what should come to mind by itself now
+    blends.learn_blends / undo_blend                      what outcomes teach the mind of an agent
+    forgetting.forget(transaction, space, memories)       within the delivery that tells of forgetting
 """
