@@ -21,9 +21,10 @@ from festinger.memory.given import Given
 from festinger.memory.learn import learn
 from festinger.memory.memory import Place
 
-SUBJECTS = 50
-AT_ONCE = 8
-PART = 20
+SUBJECTS = 20
+AT_ONCE = 4
+"""Calls that a process makes at the same time: enough to meet others, few enough that nobody waits for long."""
+PART = 10
 COLOURS = ("red", "green", "blue", "white")
 SPEAKERS = (Origin.PERSON, Origin.PERSON, Origin.MODEL, Origin.TOOL)
 
