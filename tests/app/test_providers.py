@@ -1,6 +1,7 @@
 """Which small judge a process thinks with: none, one of a folder, or none although one was chosen."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.app.house import opened
@@ -23,7 +24,7 @@ async def judge_of(judges: Cascade) -> str:
 @pytest.mark.requirement("J-07")
 async def test_a_chosen_model_judges_what_the_rules_cannot_tell(database_url: str, tmp_path: Path):
     folder = folder_of(tmp_path / "tiny")
-    flags = {"judge__model": f"onnx:{folder}", "embedding__model": "hashed:64"}
+    flags: dict[str, Any] = {"judge__model": f"onnx:{folder}", "embedding__model": "hashed:64"}
     async with opened(database_url, tmp_path, start=PROVIDERS, **flags) as app:
         memory = handle(app)
         await memory.learn("Anna tends bees", subject="Anna")
@@ -39,7 +40,7 @@ async def test_a_chosen_model_judges_what_the_rules_cannot_tell(database_url: st
 
 @pytest.mark.requirement("J-07")
 async def test_a_model_that_cannot_be_had_is_gone_without_and_told(database_url: str, tmp_path: Path):
-    flags = {"judge__model": f"onnx:{tmp_path}/gone", "embedding__model": "none:"}
+    flags: dict[str, Any] = {"judge__model": f"onnx:{tmp_path}/gone", "embedding__model": "none:"}
     async with opened(database_url, tmp_path, start=PROVIDERS, **flags) as app:
         assert app.degraded == ("judge",)
         assert (await judge_of(app.memory.judges)).startswith("rules@")

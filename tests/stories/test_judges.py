@@ -41,7 +41,11 @@ async def test_a_judge_that_slept_for_a_week_decides_within_the_hour_what_waited
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     hands = Hands()
-    flags = {"embedding__model": "none:", "judge__max_tries": TRIES, "memory__burst_limit": 10_000}
+    flags: dict[str, Any] = {
+        "embedding__model": "none:",
+        "judge__max_tries": TRIES,
+        "memory__burst_limit": 10_000,
+    }
     async with opened(database_url, tmp_path, tools=fixed_tools(hands), **flags) as app:
         memory = handle(app)
         plain = [f"Depot{number} stores crate{number}" for number in range(LEARNT - 2 * OPEN)]
@@ -92,7 +96,7 @@ def wordings(seed: int, number: int) -> list[str]:
 
 @pytest.mark.requirement("J-04")
 async def test_a_storm_of_wordings_leaves_no_twins_and_merges_no_opposites(database_url: str, tmp_path: Path):
-    flags = {"embedding__model": "hashed:64", "memory__burst_limit": 10_000}
+    flags: dict[str, Any] = {"embedding__model": "hashed:64", "memory__burst_limit": 10_000}
     async with opened(database_url, tmp_path, start=Start(providers=True), **flags) as app:
         done = [
             each
