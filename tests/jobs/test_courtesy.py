@@ -52,8 +52,11 @@ def test_work_begins_after_a_while_even_if_requests_never_stop(monkeypatch: pyte
     assert time.now == pytest.approx(100.0 + LONGEST_SECONDS)
 
 
-def test_a_stopwatch_that_stands_still_holds_nothing_up():
+def test_a_stopwatch_that_stands_still_holds_nothing_up(monkeypatch: pytest.MonkeyPatch):
+    time = Time(monkeypatch)
     waiting = Courtesy(lambda: 0.0)
     waiting.met()
 
-    asyncio.run(waiting.turn(longest=0.01))
+    asyncio.run(waiting.turn())
+
+    assert time.now == pytest.approx(100.0 + LONGEST_SECONDS)
