@@ -24,7 +24,7 @@ from festinger.proposals.waiting import counts, in_all
 TALK = SessionId("talk")
 
 
-@pytest.mark.requirement("H-52", "M-14")
+@pytest.mark.requirement("M-14")
 async def test_what_waits_in_other_rooms_is_listed_with_its_reason_and_takes_no_place_in_the_inbox(
     database_url: str, tmp_path: Path
 ):

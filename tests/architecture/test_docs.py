@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import inspect
 import os
 import re
 import subprocess
@@ -12,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests import reference
 from tests.architecture.source import ROOT, tracked_files
+
+from festinger.seeing.pages import every_error
 
 DOCS = ROOT / "docs"
 FENCE = re.compile(r"^( *)```(?P<info>[^\n]*)\n(?P<code>.*?)^\1```$", re.MULTILINE | re.DOTALL)
@@ -105,9 +106,7 @@ def whole_reference() -> str:
 
 def names_of_errors() -> list[str]:
     """Every error's name as doors show it."""
-    errors = importlib.import_module("festinger.errors")
-    found = [one for one in vars(errors).values() if inspect.isclass(one) and issubclass(one, Exception)]
-    return [one.class_name() for one in found]
+    return [error.class_name() for error in every_error()]
 
 
 def names_of_metrics() -> list[str]:

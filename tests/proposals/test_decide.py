@@ -36,7 +36,6 @@ NOBODY = ProposalId(UUID(int=5))
 
 
 @pytest.mark.requirement("H-45")
-@pytest.mark.requirement("H-58")
 async def test_approved_advice_becomes_a_task_and_nothing_else(store: Store):
     court = Court(store)
     proposal = await court.promoted(why="It fails on Mondays", how="Three times, then give up")
@@ -147,7 +146,6 @@ async def test_an_approval_with_edits_applies_the_persons_words_and_keeps_the_fi
     assert done.verdict.fields["edits"] == edits
 
 
-@pytest.mark.requirement("H-47")
 @pytest.mark.parametrize("channel", [Channel.API, Channel.LIBRARY, Channel.WEBHOOK, Channel.FOLDER], ids=str)
 async def test_a_verdict_of_nobody_known_is_kept_and_never_acted_on(store: Store, channel: Channel):
     court = Court(store)

@@ -17,7 +17,6 @@ async def proposed(court: Court, what: str = WHAT, *, approve: bool = False, **m
     return await propose(court.office, MAIN_SPACE, said, author=ADA, channel=Channel.CONSOLE, approve=approve)
 
 
-@pytest.mark.requirement("H-51")
 async def test_what_a_person_proposes_is_before_a_person_at_once_and_still_needs_a_verdict(store: Store):
     court = Court(store)
     court.trial.found = Look(versions={"memory:a": 4})
@@ -31,7 +30,6 @@ async def test_what_a_person_proposes_is_before_a_person_at_once_and_still_needs
     assert len(await court.events("proposal_promoted")) == 1
 
 
-@pytest.mark.requirement("H-51")
 async def test_a_reviewer_may_approve_with_the_same_call(store: Store):
     court = Court(store)
 
@@ -41,7 +39,6 @@ async def test_a_reviewer_may_approve_with_the_same_call(store: Store):
     assert (made.decided.result, made.proposal.state) == ("applied", State.APPLIED)
 
 
-@pytest.mark.requirement("H-51")
 async def test_a_persons_word_lifts_what_waits_already_and_leaves_what_is_open_where_it_is(store: Store):
     court = Court(store)
     waiting = await court.sight()

@@ -19,7 +19,6 @@ from festinger.proposals.verdict import Author, Channel, Kind, Proof
 from festinger.store.pool import Store
 
 
-@pytest.mark.requirement("H-47")
 async def test_whoever_a_channel_has_proved_becomes_a_reviewer_once(store: Store):
     court = Court(store)
 
@@ -50,7 +49,6 @@ async def test_another_key_of_the_same_name_is_another_reviewer(store: Store):
     assert names[1].startswith("laptop ")
 
 
-@pytest.mark.requirement("H-47")
 @pytest.mark.parametrize("proof", [Proof.NONE, Proof.WEBHOOK, Proof.NAMED], ids=str)
 async def test_a_mere_name_makes_nobody_a_reviewer(store: Store, proof: Proof):
     court = Court(store)
@@ -61,7 +59,6 @@ async def test_a_mere_name_makes_nobody_a_reviewer(store: Store, proof: Proof):
     assert await reviewers(court.desk, MAIN_SPACE) == []
 
 
-@pytest.mark.requirement("H-47")
 async def test_a_signed_name_counts_for_a_reviewer_who_is_there_and_not_in_another_space(store: Store):
     court = Court(store)
     await add_reviewer(court.desk, MAIN_SPACE, "Ada", webhook=["ada@chat"])
@@ -72,7 +69,6 @@ async def test_a_signed_name_counts_for_a_reviewer_who_is_there_and_not_in_anoth
         await need_verified(court.desk, SpaceId("other"), signed[0])
 
 
-@pytest.mark.requirement("H-47")
 async def test_the_verdict_of_somebody_who_was_sent_away_no_longer_counts(store: Store):
     court = Court(store)
     proposal = await court.promoted()
@@ -103,7 +99,6 @@ def test_a_code_is_known_however_a_person_copies_it():
     assert hash_of("abcd efgh-ijkl") == hash_of("ABCD-EFGH-IJKL")
 
 
-@pytest.mark.requirement("H-47")
 async def test_a_file_needs_a_code_for_what_changes_behaviour_and_each_code_is_good_once(store: Store):
     court = Court(store)
     await add_reviewer(court.desk, MAIN_SPACE, "Ada")

@@ -10,7 +10,6 @@ from festinger.settings.tree import ProposalsSettings
 from festinger.store.pool import Store
 
 
-@pytest.mark.requirement("H-58")
 async def test_a_task_is_closed_by_a_reviewer_once(store: Store):
     court = Court(store)
     await court.decide(await court.promoted())
@@ -40,6 +39,5 @@ async def test_undoing_advice_whose_task_is_done_leaves_it_done(store: Store):
     assert await tasks(court.desk, MAIN_SPACE, state=None) == [done]
 
 
-@pytest.mark.requirement("H-58")
 def test_an_agent_does_not_read_tasks_unless_somebody_says_so():
     assert ProposalsSettings().tasks_visible_to_agent is False

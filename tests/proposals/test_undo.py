@@ -13,7 +13,6 @@ from festinger.store.pool import Store
 
 
 @pytest.mark.requirement("H-57")
-@pytest.mark.requirement("H-58")
 async def test_undoing_approved_advice_drops_its_task_and_says_who(store: Store):
     court = Court(store)
     proposal = await court.promoted()

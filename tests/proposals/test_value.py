@@ -40,7 +40,6 @@ def of(*decisions: Decision, now: datetime = NOW, lifted_at: datetime | None = N
     return worth(KEY, decisions, TERMS, now=now, lifted_at=lifted_at)
 
 
-@pytest.mark.requirement("H-71")
 @pytest.mark.parametrize(
     ("rejected", "applied", "value", "is_muted"),
     [(5, 0, -5 / 7, True), (4, 1, -3 / 7, True), (3, 2, -1 / 7, False), (4, 0, -4 / 6, False)],
@@ -96,7 +95,6 @@ def test_a_value_lies_between_minus_one_and_one(states: list[State]):
     assert -1 < of(*map(decided, states)).value < 1
 
 
-@pytest.mark.requirement("H-71")
 def test_muting_ends_thirty_days_after_the_last_no_and_at_once_when_it_is_lifted():
     five = [decided(days_ago=days) for days in range(5)]
 
@@ -123,7 +121,6 @@ async def five_rejected(court: Court) -> None:
         await court.decide(await court.promoted(idea), Kind.REJECT)
 
 
-@pytest.mark.requirement("H-71")
 async def test_after_five_rejections_new_proposals_of_that_kind_are_held_and_still_kept(store: Store):
     court = Court(store)
     await five_rejected(court)
@@ -142,7 +139,6 @@ async def test_after_five_rejections_new_proposals_of_that_kind_are_held_and_sti
     ]
 
 
-@pytest.mark.requirement("H-71")
 async def test_a_reviewer_lifts_the_muting_and_what_was_held_goes_its_way(store: Store):
     court = Court(store)
     await five_rejected(court)

@@ -1,7 +1,5 @@
 """What else waits for a person?"""
 
-import pytest
-
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.proposals.waiting import Item, Waiting, counts, everything_waiting, in_all
 
@@ -21,7 +19,6 @@ async def tasks(_space: SpaceId, limit: int) -> Waiting:
     return TASKS
 
 
-@pytest.mark.requirement("H-52")
 async def test_every_room_with_something_is_listed_and_one_number_counts_all():
     found = await everything_waiting((conflicts, nothing, tasks), MAIN_SPACE)
 

@@ -17,7 +17,7 @@ from festinger.world.state import state
 TUNED = "memory.censor_threshold"
 
 
-@pytest.mark.requirement("H-55", "H-57", "M-70")
+@pytest.mark.requirement("H-55", "H-57")
 async def test_a_censor_is_made_and_made_stronger_by_approval_alone_and_both_are_undone(
     database_url: str, tmp_path: Path
 ):

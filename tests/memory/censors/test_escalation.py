@@ -74,6 +74,7 @@ async def test_a_censor_that_a_model_made_never_passes_a_warning_by_itself(store
     assert (now.action, now.activation_count) == (Force.WARN, 50)
 
 
+@pytest.mark.requirement("M-71")
 async def test_a_wrong_strike_counts_once_and_is_taken_off_the_count_that_escalates(store: Store):
     guard = Guard(store, censor_escalation="auto")
     censor = await guard.add("zebra")
@@ -92,6 +93,7 @@ async def test_a_wrong_strike_counts_once_and_is_taken_off_the_count_that_escala
     assert len(await events(store, "censor_false_positive")) == 1
 
 
+@pytest.mark.requirement("M-71")
 async def test_a_warning_that_is_mostly_wrong_is_switched_off_which_can_be_undone(store: Store):
     guard = Guard(store)
     censor = await guard.add("zebra")
@@ -111,6 +113,7 @@ async def test_a_warning_that_is_mostly_wrong_is_switched_off_which_can_be_undon
     assert (await undo(guard.mind.desk, MAIN_SPACE, done[2].change, by="ann")).censor.active
 
 
+@pytest.mark.requirement("M-71")
 async def test_a_stop_that_is_mostly_wrong_stays_and_asks_to_be_a_warning(store: Store):
     guard = Guard(store)
     censor = await guard.add("zebra", action="block")

@@ -128,6 +128,7 @@ async def test_what_restates_the_prompt_of_the_session_is_refused_and_again_as_a
     assert await refusals(store) == [("restated_prompt", rule), ("duplicate_refusal", rule)]
 
 
+@pytest.mark.requirement("M-57")
 async def test_decisions_and_replacements_of_the_session_are_tied_to_the_episode(store: Store):
     mind = Mind(store)
     await mind.learn("The server has 16 GB", session="before")
@@ -154,6 +155,7 @@ async def test_decisions_and_replacements_of_the_session_are_tied_to_the_episode
     assert other.memory is not None
 
 
+@pytest.mark.requirement("M-57")
 async def test_a_decision_within_a_session_is_tied_to_the_episode_it_was_made_in(store: Store):
     mind = Mind(store)
     episode = await talk(mind, *PLAN)
