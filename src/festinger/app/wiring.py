@@ -17,6 +17,7 @@ from festinger.app.background import Background
 from festinger.app.conversing import keep_conversing
 from festinger.app.deciding import DecidingRoom, build_deciding, register_deciding
 from festinger.app.deliveries import Deliveries
+from festinger.app.detecting import register_detectors
 from festinger.app.directory import ROOM as SPACES_ROOM
 from festinger.app.directory import Directory
 from festinger.app.embedding_anew import notice_other_model
@@ -217,6 +218,7 @@ def _build_rooms(app: App) -> None:
     register_recall(app, app.recall)
     register_inbox(app, app.inbox)
     register_deciding(app, app.deciding)
+    register_detectors(app, app.inbox.desk)
 
 
 @asynccontextmanager

@@ -5,9 +5,10 @@ from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.ids import MemoryId, SpaceId
+from festinger.ids import Cause, MemoryId, Origin, SpaceId
 from festinger.outcomes.desk import Desk
 from festinger.outcomes.outcome import How, Outcome
+from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.outcomes")
@@ -46,6 +47,17 @@ async def page(
 async def outcomes_of(desk: Desk, space: SpaceId, memory: MemoryId) -> tuple[Document, ...]:
     """What was done with a memory, newest first, for whoever asks why it is believed."""
     return tuple(await page(desk, space, memory=memory, limit=MOST_TOLD))
+
+
+async def contradicting_causes(
+    transaction: Transaction, space: SpaceId, memory: MemoryId, *, limit: int = MOST_TOLD
+) -> list[Cause]:
+    """From which distinct causes a memory was found contradicted."""
+    rows = await transaction.all(Q["contradicting_causes"], space=space, memory=memory, limit=limit)
+    return [
+        Cause(agent=row["agent_id"], session=row["session_id"], day=row["day"], origin=Origin(row["origin"]))
+        for row in rows
+    ]
 
 
 def document_of(row: Mapping[str, Any]) -> Document:

@@ -413,3 +413,10 @@ delete from prediction p where p.space_id = %(space)s and p.memory_id = any(%(me
 -- Erases the words that outcomes of forgotten memories were read from.
 update outcome o set evidence = '{}'
 where o.space_id = %(space)s and o.memory_id = any(%(memories)s::uuid[]) and o.evidence <> '{}';
+
+-- name: contradicting_causes
+-- The distinct causes that found a memory contradicted and did not take that back.
+select distinct o.agent_id, o.session_id, o.day, o.origin from outcome o
+where o.space_id = %(space)s and o.memory_id = %(memory)s and o.outcome = 'contradicted' and o.replaced_by is null
+order by o.day, o.session_id, o.agent_id, o.origin
+limit %(limit)s;

@@ -300,6 +300,16 @@ async def find_conflict(transaction: Transaction, space: SpaceId, conflict: UUID
     return conflict_of(row)
 
 
+async def opened_since(
+    transaction: Transaction, space: SpaceId, *, concept: int, dim: int, since: datetime, limit: int = 50
+) -> list[Conflict]:
+    """The conflicts about one dimension of one concept, decided or not, the oldest first."""
+    rows = await transaction.all(
+        Q["conflicts_of_slot"], space=space, concept=concept, dim=dim, since=since, limit=limit
+    )
+    return [conflict_of(row) for row in rows]
+
+
 async def conflicts(
     desk: Desk,
     space: SpaceId,

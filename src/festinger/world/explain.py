@@ -8,12 +8,14 @@ again; a name that stays unexplained is marked as wanted, for people to see.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import groupby
 from typing import Any
 
 from festinger.errors import BadFact, ProviderRefused
 from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, least_trusted
 from festinger.llm.port import Answer, Model
 from festinger.seeing.metrics import WORLD_REFUSED
+from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.claims import VOUCHED, starting_confidence
 from festinger.world.concept import SoasRow
@@ -212,3 +214,19 @@ async def _failed(
 async def wanted(desk: Desk, space: SpaceId, *, limit: int = 100) -> list[dict[str, Any]]:
     """Names that stand out and that nobody has explained."""
     return await desk.store.all(Q["wanted"], space=space, limit=limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """A name that nobody has explained, and the last sentences in which it stood."""
+
+    id: int
+    token: str
+    sentences: tuple[Mapping[str, Any], ...]
+
+
+async def unknown_names(transaction: Transaction, space: SpaceId, *, limit: int = 500) -> list[Unknown]:
+    """Names that stand out and that nobody has explained, with what was said of them."""
+    rows = await transaction.all(Q["wanted_sentences"], space=space, limit=limit)
+    said = groupby(rows, key=lambda row: (row["id"], row["token"]))
+    return [Unknown(id=id_, token=token, sentences=tuple(each)) for (id_, token), each in said]

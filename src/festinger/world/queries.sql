@@ -255,6 +255,19 @@ where q.space_id = %(space)s
 order by q.priority desc, q.created_at, q.id
 limit %(limit)s;
 
+-- name: conflicts_of_slot
+-- Conflicts about one dimension of one concept, decided or not, the oldest first.
+select q.*, c.token as concept, d.token as dimension, e.token as existing_parent, i.token as incoming_parent
+from resolution_queue q
+left join soas c on c.space_id = q.space_id and c.id = q.concept_id
+left join soas d on d.space_id = q.space_id and d.id = q.dim_id
+left join soas e on e.space_id = q.space_id and e.id = q.existing_parent_id
+left join soas i on i.space_id = q.space_id and i.id = q.incoming_parent_id
+where q.space_id = %(space)s and q.about = 'edge' and q.concept_id = %(concept)s and q.dim_id = %(dim)s
+  and q.created_at > %(since)s
+order by q.created_at, q.id
+limit %(limit)s;
+
 -- name: conflict
 -- One conflict, kept from changing until the transaction ends.
 select q.*, c.token as concept, d.token as dimension, e.token as existing_parent, i.token as incoming_parent
@@ -366,6 +379,14 @@ returning id, token, encounter_count;
 select id, token, encounter_count, last_seen, wanted_at from soas
 where space_id = %(space)s and wanted_at is not null and novelty = 0
 order by encounter_count desc, token limit %(limit)s;
+
+-- name: wanted_sentences
+-- The last sentences of each concept that nobody has explained, in their order.
+select s.id, s.token, t.text, t.origin, t.session_id, t.message_id, t.at from soas s
+join soas_sentence t on t.space_id = s.space_id and t.concept_id = s.id
+where s.space_id = %(space)s and s.wanted_at is not null and s.novelty = 0
+order by s.token, t.id
+limit %(limit)s;
 
 -- name: prune_vocabulary
 -- Takes away the longest unseen of the words that hold no statement, beyond a number.

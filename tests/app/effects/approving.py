@@ -81,7 +81,8 @@ class Approving:
 
 
 @asynccontextmanager
-async def approving(url: str, folder: Path) -> AsyncIterator[Approving]:
+async def approving(url: str, folder: Path, **flags: Any) -> AsyncIterator[Approving]:
     hands = Hands()
-    async with opened(url, folder, tools=fixed_tools(hands), embedding__model="hashed:64") as app:
+    chosen = {"embedding__model": "hashed:64"} | flags
+    async with opened(url, folder, tools=fixed_tools(hands), **chosen) as app:
         yield Approving(app=app, hands=hands)
