@@ -13,6 +13,10 @@ What other rooms call, each taking a `desk.Desk`:
     meaning.compare(desk, space)               the second pass: which ones may mean the same
     pairs.accept / decline / split             what a person says of two that were shown together
     rate.rate(desk, space)                     are the bars too loose, or too tight?
+    decide.decide(office, space, said)         what every channel ends in; `decide_many`, `undo.undo`
+    proposing.propose, rebuilding.rebuild      a person's own proposal; one made anew from what stands
+    reviewers.verified, tasks.tasks            whose word counts, and what is to be done
+    value.worths, releasing.lift               whether asking pays, and who is muted for it
     forgetting.forget                          within the transaction that forgets memories
     fingerprint.fingerprint, gate.read         the pure decisions
 """
