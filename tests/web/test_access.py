@@ -32,6 +32,8 @@ MATRIX: dict[str, dict[str, tuple[int, ...]]] = {
     # none, wrong, proxy, agent, reviewer, admin, revoked, uncheckable
     "probe": {HERE: (IN, 401, IN, IN, IN, IN, 401, 401), BEYOND: (IN, 401, IN, IN, IN, IN, 401, 401)},
     "here": {HERE: (IN, 401, IN, IN, IN, IN, 401, 401), BEYOND: (401, 401, IN, IN, IN, IN, 401, 401)},
+    # They get as far as being written down; the room refuses whoever is no reviewer.
+    "known": {HERE: (401, 401, IN, IN, IN, IN, 401, 401), BEYOND: (401, 401, IN, IN, IN, IN, 401, 401)},
     "read": {HERE: (401, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
     "keyless": {HERE: (IN, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
     "write": {HERE: (401, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
@@ -170,6 +172,28 @@ ROWS: dict[tuple[str, str], str] = {
     ("GET", "/admin/api/judgements"): "read",
     ("POST", "/admin/api/judgements/{id}"): "review",
     ("POST", "/admin/judgements/{id}/answer"): "review",
+    ("GET", "/admin/api/inbox"): "read",
+    ("GET", "/admin/api/proposals"): "read",
+    ("POST", "/admin/api/proposals"): "write",
+    ("POST", "/admin/api/proposals/promote"): "write",
+    ("GET", "/admin/api/proposals/pairs"): "read",
+    ("GET", "/admin/api/proposals/tasks"): "read",
+    ("GET", "/admin/api/proposals/rate"): "read",
+    ("GET", "/admin/api/proposals/{id}"): "read",
+    ("GET", "/admin/api/proposals/{id}/compare/{other}"): "read",
+    ("POST", "/admin/api/proposals/verdicts"): "known",
+    ("POST", "/admin/api/proposals/lift"): "review",
+    ("POST", "/admin/api/proposals/pairs/{id}"): "review",
+    ("POST", "/admin/api/proposals/pairs/{id}/split"): "review",
+    ("POST", "/admin/api/proposals/tasks/{id}"): "review",
+    ("POST", "/admin/api/proposals/{id}/verdict"): "known",
+    ("POST", "/admin/api/proposals/{id}/undo"): "review",
+    ("POST", "/admin/api/proposals/{id}/rebuild"): "review",
+    ("POST", "/admin/api/proposals/{id}/release"): "review",
+    ("GET", "/admin/api/reviewers"): "admin",
+    ("POST", "/admin/api/reviewers"): "admin",
+    ("DELETE", "/admin/api/reviewers/{name}"): "admin",
+    ("POST", "/admin/api/reviewers/{name}/codes"): "admin",
 }
 
 EXAMPLES = {
@@ -179,6 +203,7 @@ EXAMPLES = {
     "{job:int}": "7",
     "{key}": "llm.judge",
     "{id}": "018f3a5e-7b21-7000-8000-000000000001",
+    "{other}": "018f3a5e-7b21-7000-8000-000000000002",
 }
 
 

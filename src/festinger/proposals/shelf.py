@@ -66,13 +66,7 @@ class Card:
     def as_json(self) -> dict[str, Any]:
         """As every door shows it, with hidden characters made visible."""
         shown: dict[str, Any] = {
-            **self.proposal.as_json(),
-            "gate": {
-                "ripeness": self.reading.ripeness,
-                "age_days": self.reading.age_days,
-                "missing": self.reading.missing,
-            },
-            "standing": self.standing,
+            **glance(self.proposal, self.reading, self.standing),
             "notes": [UNTRUSTED_ONLY] if self.is_untrusted else [],
             "wordings": [
                 {"text": each.text, "times": each.times, "since": iso(each.since)} for each in self.wordings
@@ -81,6 +75,26 @@ class Card:
             "pairs": [dict(each) for each in self.pairs],
         }
         return {name: visible(value) for name, value in shown.items()}
+
+
+def glance(proposal: Proposal, reading: Reading, standing: Standing) -> dict[str, Any]:
+    """A proposal as it stands in a list, with hidden characters made visible."""
+    gate = {"ripeness": reading.ripeness, "age_days": reading.age_days, "missing": reading.missing}
+    shown: dict[str, Any] = visible(proposal.as_json())
+    return {**shown, "gate": gate, "standing": standing}
+
+
+async def glances(desk: Desk, space: SpaceId, wanted: Wanted) -> list[dict[str, Any]]:
+    """Proposals that fit as a list shows them, the latest seen first."""
+    now, terms = desk.clock(), desk.terms(space)
+    return [
+        glance(
+            each,
+            read(seen_of(each), bars_for(terms, each.scope), now=now),
+            standing(each, now=now, quiet_days=terms.quiet_days),
+        )
+        for each in await page(desk, space, wanted)
+    ]
 
 
 async def page(desk: Desk, space: SpaceId, wanted: Wanted) -> list[Proposal]:

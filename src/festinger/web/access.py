@@ -35,11 +35,16 @@ class Scope(StrEnum):
     """Answers anybody; the details only those to whom an open route would answer."""
     OPEN = "open"
     """Answers callers on this machine, and from beyond it whoever has any key."""
+    KNOWN = "known"
+    """Answers whoever shows a key or is logged in: what they may not do is written down further in, and refused there."""
     READ = "read"
     WRITE = "write"
     REVIEW = "review"
     ADMIN = "admin"
 
+
+FOR_ANY_ROLE = frozenset({Scope.PROBE, Scope.OPEN, Scope.KNOWN})
+"""What every known caller has, whatever the role."""
 
 SCOPES: dict[Role, frozenset[Scope]] = {
     Role.PROXY: frozenset(),
@@ -124,7 +129,7 @@ async def _session(request: Request, scope: Scope, doorway: Doorway) -> Admissio
         return None
     if session is None:
         return None
-    if scope not in (Scope.PROBE, Scope.OPEN) and scope not in SCOPES[session.role]:
+    if scope not in FOR_ANY_ROLE and scope not in SCOPES[session.role]:
         raise NotAuthorised(f"Your session has the role `{session.role}`; this needs the scope `{scope}`.")
     if request.method not in READING and not is_from_here(request):
         raise NotAuthorised("This came from a page of another site.")
@@ -154,6 +159,6 @@ async def _known(secret: str, find_key: FindKey) -> ApiKey:
 
 
 def _allowed(key: ApiKey, scope: Scope) -> ApiKey:
-    if scope not in (Scope.PROBE, Scope.OPEN) and scope not in SCOPES[key.role]:
+    if scope not in FOR_ANY_ROLE and scope not in SCOPES[key.role]:
         raise NotAuthorised(f"A key of role `{key.role}` may not do this; it needs the scope `{scope}`.")
     return key

@@ -18,6 +18,7 @@ from festinger.web import (
     administration,
     censors,
     concepts,
+    deciding,
     episodes,
     forgetting,
     happenings,
@@ -28,9 +29,11 @@ from festinger.web import (
     memories,
     outcomes,
     pages,
+    proposals,
     quarantine,
     recalls,
     requests,
+    reviewers,
     settling,
     start,
     tending,
@@ -69,6 +72,9 @@ ROUTES: tuple[Route, ...] = (
     *tending.ROUTES,
     *judging.ROUTES,
     *forgetting.ROUTES,
+    *proposals.ROUTES,
+    *deciding.ROUTES,
+    *reviewers.ROUTES,
 )
 
 REQUEST_HEADER = "x-festinger-request"

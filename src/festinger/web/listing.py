@@ -1,18 +1,24 @@
 """How does a list come in pages?
 
 `?limit=` and `?cursor=` in, `{items, next}` out. A cursor is opaque to the caller: here it is simply the last
-item's number or id as text.
+item's number or id as text, with its moment where the list is ordered by that.
 """
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from starlette.requests import Request
 
 from festinger.errors import BadInput
+from festinger.ids import read_id
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 
 
 def limit_of(request: Request) -> int:
@@ -28,6 +34,21 @@ def cursor_of(request: Request) -> int | None:
 def page_of(items: Sequence[Any], *, limit: int, last: int | None) -> dict[str, Any]:
     """A page; `last` is the cursor of its last item."""
     return {"items": items, "next": str(last) if last is not None and len(items) == limit else None}
+
+
+def cursor_at(at: datetime, id_: UUID) -> str:
+    """A cursor to what comes after this moment and id, in a list that is ordered by both."""
+    return f"{(at - EPOCH) // MICROSECOND}.{id_}"
+
+
+def place_at(cursor: str | None) -> tuple[datetime, UUID] | None:
+    """The moment and id that such a cursor leads to."""
+    if cursor is None:
+        return None
+    at, _, last = cursor.partition(".")
+    if not at.isascii() or not at.isdigit() or len(at) > 17:
+        raise BadInput("This cursor leads nowhere.", hint="Send `next` of the page before as it came.")
+    return EPOCH + int(at) * MICROSECOND, read_id(last)
 
 
 def _whole(request: Request, name: str, *, default: int, most: int) -> int:

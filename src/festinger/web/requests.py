@@ -1,7 +1,6 @@
 """Requests over HTTP: what happened to each that memory served."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -14,11 +13,8 @@ from festinger.outcomes.overhearing import inferred_of
 from festinger.outcomes.surfacing import surfaced_in
 from festinger.store.requests import LoggedRequest, find_request, list_requests
 from festinger.web.access import Scope
-from festinger.web.listing import cursor_of, limit_of, page_of
+from festinger.web.listing import EPOCH, MICROSECOND, cursor_of, limit_of, page_of
 from festinger.web.route import Call, Route, answer
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 
 HAPPENED = 100
 """Events that are shown of a request at most."""

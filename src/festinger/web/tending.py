@@ -5,15 +5,11 @@ with that person's trust. Every one of them is written down as a change, and a c
 `If-Match` keeps two people from writing over each other.
 """
 
-from datetime import UTC, datetime, timedelta
-from uuid import UUID
-
 from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response
 
 from festinger.errors import BadInput
-from festinger.ids import read_id
 from festinger.memory.changes import Change, list_changes, op_of
 from festinger.memory.releasing import release
 from festinger.memory.revising import Revised, archive, edit, merge, restore, supersede
@@ -21,14 +17,12 @@ from festinger.memory.splitting import split
 from festinger.memory.states import meant
 from festinger.memory.undoing import undo
 from festinger.web.access import Scope
-from festinger.web.listing import limit_of
+from festinger.web.listing import cursor_at, limit_of, place_at
 from festinger.web.memories import MEMORIES, memory_in, versioned
 from festinger.web.route import Call, Endpoint, Route, answer
 from festinger.web.speaking import viewer_of
 
 MATCH_HEADER = "if-match"
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 
 
 class Body(BaseModel):
@@ -106,7 +100,7 @@ async def changes(call: Call) -> Response:
         ops=[op_of(each) for each in asked.getlist("op")],
         memory=await meant(desk, call.space, subject.removeprefix("memory:")) if subject else None,
         agent=viewer_of(call),
-        before=_before(asked.get("cursor") or asked.get("after")),
+        before=place_at(asked.get("cursor") or asked.get("after")),
         limit=limit,
     )
     return answer({"items": [each.as_json() for each in found], "next": _next(found, limit)})
@@ -131,16 +125,7 @@ def version_in(request: Request) -> int | None:
 def _next(found: list[Change], limit: int) -> str | None:
     if len(found) < limit:
         return None
-    return f"{(found[-1].at - EPOCH) // MICROSECOND}.{found[-1].id}"
-
-
-def _before(cursor: str | None) -> tuple[datetime, UUID] | None:
-    if cursor is None:
-        return None
-    at, _, change = cursor.partition(".")
-    if not at.isascii() or not at.isdigit() or len(at) > 17:
-        raise BadInput("This cursor leads nowhere.", hint="Send `next` of the page before as it came.")
-    return EPOCH + int(at) * MICROSECOND, read_id(change)
+    return cursor_at(found[-1].at, found[-1].id)
 
 
 def _revised(done: Revised) -> Response:

@@ -1,0 +1,37 @@
+"""Reviewers over HTTP: an administrator says who decides, and whoever is sent away decides no more."""
+
+from pathlib import Path
+
+from tests.web.inbox import inbox
+
+REVIEWERS = "/admin/api/reviewers"
+
+
+async def test_whoever_is_sent_away_decides_no_more_until_they_are_back(database_url: str, tmp_path: Path):
+    async with inbox(database_url, tmp_path) as at:
+        first, second = await at.proposed("Cache the answers"), await at.proposed()
+        before = await at.decide(first, "reject")
+        gone = await at.desk.ask("DELETE", f"{REVIEWERS}/ann")
+        refused = await at.decide(second, "reject")
+        await at.desk.ask("POST", REVIEWERS, body={"name": "ann"})
+        again = await at.decide(second, "reject")
+        listed = (await at.desk.ask("GET", REVIEWERS)).json["items"]
+
+        assert [got.status for got in (before, gone, refused, again)] == [200, 200, 403, 200]
+        assert gone.json["active"] is False
+        assert [(each["name"], each["active"]) for each in listed] == [("ann", True)]
+
+
+async def test_codes_are_shown_once_and_only_counted_afterwards(database_url: str, tmp_path: Path):
+    async with inbox(database_url, tmp_path) as at:
+        made = await at.desk.ask("POST", REVIEWERS, body={"name": "Ada", "identities": {"webhook": ["ada"]}})
+        codes = (await at.desk.ask("POST", f"{REVIEWERS}/Ada/codes")).json["codes"]
+        listed = await at.desk.ask("GET", REVIEWERS)
+        unknown = await at.desk.ask("POST", f"{REVIEWERS}/Bob/codes")
+        odd = await at.desk.ask("POST", REVIEWERS, body={"name": "Eve", "identities": {"face": ["eve"]}})
+
+        assert made.status == 201
+        assert len(set(codes)) == 10
+        assert listed.json["items"][0]["codes"] == 10
+        assert [code for code in codes if code in listed.text] == []
+        assert (unknown.status, odd.status) == (404, 422)
