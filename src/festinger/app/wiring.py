@@ -21,6 +21,7 @@ from festinger.app.detecting import register_detectors
 from festinger.app.directory import ROOM as SPACES_ROOM
 from festinger.app.directory import Directory
 from festinger.app.embedding_anew import notice_other_model
+from festinger.app.folder import Folder
 from festinger.app.forgetting import register_forgetting
 from festinger.app.home import home_of, master_key_of
 from festinger.app.housekeeping import register_housekeeping
@@ -198,6 +199,7 @@ async def open_app(
                 shutdown_seconds=settings.now.server.shutdown_seconds,
             )
             await stack.enter_async_context(crew)
+            app.background.start(Folder(app).watch())
         yield app
 
 

@@ -169,6 +169,9 @@ PROPOSALS_UNDONE = _counter("festinger_proposals_undone_total", "Approvals taken
 PROPOSALS_BLIND = _counter(
     "festinger_proposals_read_before_emit_degraded_total", "Sightings told without reading what stands."
 )
+PROPOSALS_FOLDER_REFUSED = _counter(
+    "festinger_proposals_folder_refused_total", "Files in the inbox's folder that are not read.", "why"
+)
 PROPOSALS_OPEN = _gauge("festinger_proposals_open", "Proposals that wait for a person.")
 PROPOSALS_HELD = _gauge("festinger_proposals_held", "Proposals that are kept back.", "why")
 PROPOSALS_PAUSED = _gauge("festinger_proposals_paused", "Spaces whose inbox is full.")

@@ -81,8 +81,9 @@ class Approving:
 
 
 @asynccontextmanager
-async def approving(url: str, folder: Path, **flags: Any) -> AsyncIterator[Approving]:
+async def approving(url: str, folder: Path, *, seed: int = 1, **flags: Any) -> AsyncIterator[Approving]:
+    """A second process on the same database needs a seed of its own, or it makes the same ids."""
     hands = Hands()
     chosen = {"embedding__model": "hashed:64"} | flags
-    async with opened(url, folder, tools=fixed_tools(hands), **chosen) as app:
+    async with opened(url, folder, tools=fixed_tools(hands, seed=seed), **chosen) as app:
         yield Approving(app=app, hands=hands)
