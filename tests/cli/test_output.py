@@ -68,6 +68,42 @@ def struck(shell: Shell) -> list[str]:
     return ["censor", "false-positive", made]
 
 
+PROPOSE = ("inbox", "propose", "Cache the answers", "--category", "performance", "--scope", "tools")
+
+
+def on_a_proposal(*given: str) -> Prepare:
+    return lambda shell: [*given, shell(*PROPOSE, "--json").json["proposal"]["id"]]
+
+
+def on_two_proposals(*given: str, option: str = "") -> Prepare:
+    def prepare(shell: Shell) -> list[str]:
+        ids = [
+            shell(*PROPOSE[:2], what, *PROPOSE[3:], "--json").json["proposal"]["id"]
+            for what in ("Cache the answers", "Retry the query")
+        ]
+        return [*given, ids[0], *([option] if option else []), ids[1]]
+
+    return prepare
+
+
+def on_an_approved_one(deed: str) -> Prepare:
+    return lambda shell: [*deed.split(), shell(*PROPOSE, "--approve", "--json").json["proposal"]["id"]]
+
+
+def on_a_rejected_one(shell: Shell) -> list[str]:
+    made = shell(*PROPOSE, "--json").json["proposal"]["id"]
+    shell("reject", made)
+    return ["inbox", "reopen", made]
+
+
+def on_a_reviewer(deed: str) -> Prepare:
+    def prepare(shell: Shell) -> list[str]:
+        shell("reviewer", "add", "Ada")
+        return ["reviewer", deed, "Ada"]
+
+    return prepare
+
+
 COMMANDS: dict[str, Prepare] = {
     "status": words("status"),
     "recall": words("recall", "what is gnommoweb?"),
@@ -94,6 +130,28 @@ COMMANDS: dict[str, Prepare] = {
     "outcomes list": words("outcomes", "list"),
     "outcomes metrics": words("outcomes", "metrics"),
     "outcomes verify": words("outcomes", "verify"),
+    "inbox": words("inbox"),
+    "inbox list": words("inbox", "list"),
+    "inbox show": on_a_proposal("inbox", "show"),
+    "inbox explain": on_two_proposals("inbox", "explain"),
+    "inbox promote": words("inbox", "promote", "--dry-run"),
+    "inbox propose": words(*PROPOSE),
+    "inbox pairs": words("inbox", "pairs"),
+    "inbox held": words("inbox", "held"),
+    "inbox tasks": words("inbox", "tasks"),
+    "inbox undo": on_an_approved_one("inbox undo"),
+    "inbox rebuild": on_a_proposal("inbox", "rebuild"),
+    "inbox reopen": on_a_rejected_one,
+    "approve": on_a_proposal("approve"),
+    "reject": on_a_proposal("reject", "--note", "no"),
+    "defer": on_a_proposal("defer", "--days", "3"),
+    "deepen": on_a_proposal("deepen"),
+    "duplicate": on_two_proposals("duplicate", option="--of"),
+    "reviewer": words("reviewer"),
+    "reviewer list": words("reviewer", "list"),
+    "reviewer add": words("reviewer", "add", "Ada"),
+    "reviewer codes": on_a_reviewer("codes"),
+    "reviewer off": on_a_reviewer("off"),
     "episodes": words("episodes"),
     "episodes list": words("episodes", "list"),
     "censor": words("censor"),
@@ -159,6 +217,7 @@ def test_a_command_answers_with_one_json_document_and_nothing_else(path: str, sh
         ("jobs --dead", "Nothing has died"),
         ("episodes", "festinger serve"),
         ("censor", "festinger censor add"),
+        ("reviewer", "festinger reviewer add"),
     ],
 )
 def test_an_empty_list_says_what_to_do_next(path: str, says: str, shell: Shell):

@@ -119,6 +119,7 @@ async def test_a_card_shows_what_is_there_who_said_it_and_what_a_yes_would_do(
         assert got.headers["etag"] == f'"{card["version"]}"'
 
 
+@pytest.mark.requirement("H-06")
 async def test_two_proposals_are_held_against_each_other_with_the_reason_why_they_are_not_one(
     database_url: str, tmp_path: Path
 ):

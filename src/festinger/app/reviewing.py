@@ -21,6 +21,7 @@ from festinger.proposals.desk import Desk
 from festinger.proposals.effects import ONE_BY_ONE, WORDS_NEEDED, Look, effect_for
 from festinger.proposals.gate import bars_for
 from festinger.proposals.health import tally
+from festinger.proposals.inbox import Standing
 from festinger.proposals.proposal import Proposal, ProposalId, State, Type, shown
 from festinger.proposals.reviewers import need_verified, not_authorised
 from festinger.proposals.shelf import Wanted, glances, visible
@@ -273,8 +274,22 @@ def type_of(text: str) -> Type:
     return _member(Type, text, "type of proposal")
 
 
-def state_of(text: str) -> State:
-    return _member(State, text, "state of a proposal")
+def wanted(
+    query: Mapping[str, str], *, after: tuple[datetime, UUID] | None = None, limit: int = 50
+) -> Wanted:
+    """Which proposals a query asks for, by the names that every door has for it."""
+    held = query.get("held")
+    if held not in (None, "true", "false"):
+        raise BadInput("`held` must be `true` or `false`.")
+    return Wanted(
+        states=(_member(State, query["state"], "state of a proposal"),) if "state" in query else None,
+        scope=query.get("scope"),
+        category=query.get("category"),
+        held=None if held is None else held == "true",
+        standing=_member(Standing, query["standing"], "place of a proposal") if "standing" in query else None,
+        after=after,
+        limit=limit,
+    )
 
 
 def picked(text: str, documents: Sequence[Document]) -> UUID:

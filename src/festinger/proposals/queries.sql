@@ -160,13 +160,19 @@ select r.* from promotion_run r where r.space_id = %(space)s order by r.at desc,
 select p.id, p.what, p.fingerprint from proposal p where p.space_id = %(space)s and p.id = any(%(ids)s::uuid[]);
 
 -- name: list_proposals
--- Proposals that fit, the latest seen first. What is put off comes back by itself, what nobody saw for long goes quiet.
+-- Proposals that fit, the latest seen first. What is put off comes back by itself, what nobody saw for long goes quiet:
+-- where an undecided one lies is read here as `inbox.standing` reads it.
 select p.* from proposal p
 where p.space_id = %(space)s
   and (%(states)s::text[] is null or p.state = any(%(states)s))
   and (%(scope)s::text is null or p.scope = %(scope)s)
   and (%(category)s::text is null or p.category = %(category)s)
   and (%(held)s::boolean is null or (p.held is not null) = %(held)s)
+  and (%(standing)s::text is null or %(standing)s = case
+       when p.state not in ('promoted', 'deepening', 'deferred') then 'elsewhere'
+       when p.state = 'deferred' and p.deferred_until > %(now)s then 'put off'
+       when greatest(p.last_seen, p.promoted_at, p.deferred_until) > %(quiet_since)s then 'open'
+       else 'quiet' end)
   and (%(before)s::timestamptz is null
        or (coalesce(p.last_seen, p.created_at), p.id) < (%(before)s::timestamptz, %(after)s::uuid))
 order by coalesce(p.last_seen, p.created_at) desc, p.id desc

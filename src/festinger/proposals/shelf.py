@@ -18,7 +18,7 @@ from festinger.proposals.desk import Desk
 from festinger.proposals.family import family_of
 from festinger.proposals.gate import Reading, Seen, bars_for, read
 from festinger.proposals.hidden import with_hidden_shown
-from festinger.proposals.inbox import Standing, standing
+from festinger.proposals.inbox import Standing, quiet_since, standing
 from festinger.proposals.proposal import Proposal, ProposalId, State, proposal_of
 from festinger.proposals.sighting import Sighting, sighting_of
 from festinger.store.pool import Transaction
@@ -38,6 +38,7 @@ class Wanted:
     scope: str | None = None
     category: str | None = None
     held: bool | None = None
+    standing: Standing | None = None
     after: tuple[datetime, UUID] | None = None
     limit: int = 50
 
@@ -100,6 +101,7 @@ async def glances(desk: Desk, space: SpaceId, wanted: Wanted) -> list[dict[str, 
 async def page(desk: Desk, space: SpaceId, wanted: Wanted) -> list[Proposal]:
     """Proposals that fit, the latest seen first."""
     before, after = wanted.after or (None, None)
+    now = desk.clock()
     rows = await desk.store.all(
         Q["list_proposals"],
         space=space,
@@ -107,6 +109,9 @@ async def page(desk: Desk, space: SpaceId, wanted: Wanted) -> list[Proposal]:
         scope=wanted.scope,
         category=wanted.category,
         held=wanted.held,
+        standing=wanted.standing,
+        now=now,
+        quiet_since=quiet_since(now, desk.terms(space).quiet_days),
         before=before,
         after=after,
         limit=min(wanted.limit, MOST),

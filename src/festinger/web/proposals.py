@@ -9,12 +9,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from festinger.app.reviewing import Review, state_of, suggestion
+from festinger.app.reviewing import Review, suggestion, wanted
 from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import cause, read_id
 from festinger.proposals.proposal import ProposalId
-from festinger.proposals.shelf import Wanted
 from festinger.proposals.tasks import TaskState
 from festinger.proposals.verdict import Author, Channel, Proof
 from festinger.web.access import Scope
@@ -80,27 +79,10 @@ async def proposal_in(call: Call, name: str = "id") -> ProposalId:
 
 
 async def list_proposals(call: Call) -> Response:
-    limit = limit_of(call.request)
-    review = review_of(call)
-    items = await review.listed(wanted_of(call, limit=limit))
+    limit, asked = limit_of(call.request), call.request.query_params
+    after = place_at(asked.get("cursor") or asked.get("after"))
+    items = await review_of(call).listed(wanted(asked, after=after, limit=limit))
     return answer({"items": items, "next": next_of(items) if len(items) == limit else None})
-
-
-def wanted_of(call: Call, *, limit: int) -> Wanted:
-    """Which proposals a query asks for."""
-    asked = call.request.query_params
-    held = asked.get("held")
-    if held not in (None, "true", "false"):
-        raise BadInput("`held` must be `true` or `false`.")
-    states = [state_of(each) for each in asked.getlist("state")]
-    return Wanted(
-        states=states or None,
-        scope=asked.get("scope"),
-        category=asked.get("category"),
-        held=None if held is None else held == "true",
-        after=place_at(asked.get("cursor") or asked.get("after")),
-        limit=limit,
-    )
 
 
 def next_of(items: list[dict[str, Any]]) -> str:
