@@ -6,7 +6,7 @@ from tests.jobs.desk import rows
 from tests.memory.remembering import Mind
 
 from festinger.memory.ban import is_forgotten_by
-from festinger.memory.forgetting import Eraser
+from festinger.memory.forgetting import Eraser, LetGo
 from festinger.store.forgotten import Ledger, open_ledger
 from festinger.store.pool import Store
 
@@ -49,7 +49,7 @@ def ledger_in(folder: Path) -> Ledger:
     return open_ledger(folder / "forgotten.ledger", secret=lambda size: b"s" * size)
 
 
-def eraser_of(mind: Mind, ledger: Ledger) -> Eraser:
+def eraser_of(mind: Mind, ledger: Ledger, *rooms: LetGo) -> Eraser:
     """A mind that forgets, and knows again what it forgot."""
     object.__setattr__(mind.desk, "is_forgotten", is_forgotten_by(ledger))
-    return Eraser(desk=mind.desk, ledger=ledger)
+    return Eraser(desk=mind.desk, ledger=ledger, rooms=rooms)

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 from tests.architecture.tables import OWNERS
@@ -10,13 +9,12 @@ from tests.jobs.desk import drain, rows
 from tests.memory.oblivion import eraser_of, ledger_in, places_of
 from tests.retrieval.recalling import Recaller
 
-from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE
 from festinger.memory.forgetting import forget as forget_memories
 from festinger.memory.selector import Selector
 from festinger.retrieval.forgetting import forget
 from festinger.retrieval.record import recalls
-from festinger.store.pool import Store, Transaction
+from festinger.store.pool import Store
 from festinger.text.cutting import MARK
 
 SECRET = "The heirloom is buried under the quillwort hedge."
@@ -30,15 +28,11 @@ def is_ours(place: str) -> bool:
 
 
 async def erase(mind: Recaller, folder: Path, text: str) -> None:
-    """Forget what says a text, as the house does it: the words are cut, then this room is told."""
-
-    async def let_go(transaction: Transaction, event: Event) -> None:
-        await forget(transaction, event.space, [UUID(each) for each in event.payload["ids"]])
-
-    mind.desk.outbox.subscribe("memory_forgotten", "forget_recalls", let_go)
+    """Forget what says a text, as the house does it: this room lets go in the same transaction."""
     found = await rows(mind.store, "select id from memory where content = %(text)s", text=text)
     selector = Selector(ids=tuple(row["id"] for row in found))
-    await forget_memories(eraser_of(mind, ledger_in(folder)), MAIN_SPACE, selector, reason="", by="test")
+    eraser = eraser_of(mind, ledger_in(folder), forget)
+    await forget_memories(eraser, MAIN_SPACE, selector, reason="", by="test")
     await drain(mind.wired.jobs)
 
 

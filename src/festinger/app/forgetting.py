@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -19,13 +20,16 @@ from festinger.llm.call import Caller
 from festinger.llm.port import Model, Purpose
 from festinger.memory.ban import is_forgotten_by
 from festinger.memory.desk import IsForgotten
-from festinger.memory.forgetting import FORGET_SAID, REMAKE, VACUUM, Eraser, Plan, forget
+from festinger.memory.forgetting import FORGET_SAID, REMAKE, VACUUM, Eraser, LetGo, Plan, forget
 from festinger.memory.growth import shrink
 from festinger.memory.reembedding import REEMBED, reembed
 from festinger.memory.refusals import prune_refusals
 from festinger.memory.remaking import remake
 from festinger.memory.repairing import Mode, Repaired, TakeBack, repair
 from festinger.memory.selector import Selector
+from festinger.outcomes.forgetting import forget as forget_outcomes
+from festinger.proposals.forgetting import forget as forget_proposals
+from festinger.retrieval.forgetting import forget as forget_recalls
 from festinger.store.forgotten import Ledger, open_ledger
 from festinger.store.home import Layout
 from festinger.store.spooled import cut_files
@@ -85,8 +89,15 @@ def forgetting_of(app: "App") -> Forgetting:
     async def outside(cuts: Sequence[Cut]) -> int:
         return await asyncio.to_thread(cut_files, folder, cuts)
 
-    eraser = Eraser(desk=app.memory.desk, ledger=ledger_of(app), outside=outside)
+    eraser = Eraser(desk=app.memory.desk, ledger=ledger_of(app), rooms=_rooms(app), outside=outside)
     return Forgetting(eraser=eraser, others=others)
+
+
+def _rooms(app: "App") -> tuple[LetGo, ...]:
+    """Those that know something of memories and are open."""
+    inbox = getattr(app, "inbox", None)
+    asked = (partial(forget_proposals, inbox.desk),) if inbox is not None else ()
+    return (forget_recalls, forget_outcomes, *asked)
 
 
 def register_forgetting(app: "App") -> None:

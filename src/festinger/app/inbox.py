@@ -1,7 +1,7 @@
 """How are proposals joined to the rest of the house?
 
-Builds what the room needs, runs the gate by its schedule, looks for proposals of the same meaning, and lets go what was
-forgotten. Doors ask here for what waits for a person.
+Builds what the room needs, runs the gate by its schedule and looks for proposals of the same meaning.
+Doors ask here for what waits for a person.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,6 @@ from festinger.jobs.work import Queue
 from festinger.proposals import pairs, shelf
 from festinger.proposals.comparing import Comparison, compare
 from festinger.proposals.desk import Desk, Key
-from festinger.proposals.forgetting import forget
 from festinger.proposals.meaning import compare as compare_meanings
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.promote import promote
@@ -37,7 +36,6 @@ from festinger.store.pool import Transaction
 if TYPE_CHECKING:
     from festinger.app.wiring import App
 
-FORGET = "forget_proposals"
 COMPARING_LIMIT = timedelta(minutes=30)
 
 
@@ -130,9 +128,6 @@ def register_inbox(app: "App", room: InboxRoom) -> None:
     async def fingerprint_anew(_run: Run, *, space: str) -> int:
         return await refingerprint(desk, SpaceId(space))
 
-    async def let_go(transaction: Transaction, event: Event) -> None:
-        await forget(desk, transaction, event.space, [UUID(each) for each in event.payload["ids"]])
-
     async def profile_changed(transaction: Transaction, event: Event) -> None:
         if event.payload["key"] == "proposals.profile":
             for space in app.directory.ids():
@@ -141,5 +136,4 @@ def register_inbox(app: "App", room: InboxRoom) -> None:
     app.jobs.register(PROMOTE, promote_everywhere, queue=Queue.SLEEP, schedule="proposals.promote_schedule")
     app.jobs.register(COMPARE, compare_space, queue=Queue.JUDGE, limit=COMPARING_LIMIT)
     app.jobs.register(REFINGERPRINT, fingerprint_anew, queue=Queue.SLEEP)
-    app.outbox.subscribe("memory_forgotten", FORGET, let_go)
     app.outbox.subscribe("setting_changed", REFINGERPRINT, profile_changed)

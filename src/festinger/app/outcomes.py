@@ -21,7 +21,6 @@ from festinger.memory.memory import Place
 from festinger.memory.selector import Selector
 from festinger.outcomes.correcting import CORRECT, take_to_judges
 from festinger.outcomes.desk import Desk, Reporter
-from festinger.outcomes.forgetting import forget
 from festinger.outcomes.journal import outcomes_of
 from festinger.outcomes.overhearing import CAPTURED, overhear
 from festinger.outcomes.protocol import ObservationProtocol
@@ -41,7 +40,6 @@ log = structlog.get_logger(room="outcomes")
 EXPIRE = "expire_surfacings"
 TEND = "tend_outcomes"
 OVERHEAR = "infer_outcomes"
-FORGET = "forget_outcomes"
 
 EACH_MINUTE = "* * * * *"
 NIGHTLY = "47 3 * * *"
@@ -137,9 +135,6 @@ def register_outcomes(app: "App", room: OutcomesRoom) -> None:
             if isinstance(error, FestingerError) and error.http == 503:
                 raise
 
-    async def let_go(transaction: Transaction, event: Event) -> None:
-        await forget(transaction, event.space, [UUID(each) for each in event.payload["ids"]])
-
     async def correct(_run: Run, *, space: str, memory: str, session: str) -> None:
         await take_to_judges(desk, SpaceId(space), UUID(memory), session=SessionId(session))
 
@@ -147,4 +142,3 @@ def register_outcomes(app: "App", room: OutcomesRoom) -> None:
     app.jobs.register(EXPIRE, expire_everywhere, queue=Queue.SLEEP, schedule=EACH_MINUTE)
     app.jobs.register(TEND, tend, queue=Queue.SLEEP, schedule=NIGHTLY)
     app.outbox.subscribe(CAPTURED, OVERHEAR, infer)
-    app.outbox.subscribe("memory_forgotten", FORGET, let_go)

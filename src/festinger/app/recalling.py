@@ -20,7 +20,6 @@ from festinger.memory.memory import Place
 from festinger.retrieval.blends import learn_blends
 from festinger.retrieval.counting import HEARD, count_words, note_change, recount
 from festinger.retrieval.desk import Desk, Terms
-from festinger.retrieval.forgetting import forget
 from festinger.retrieval.helping import HEARD as OUTCOME
 from festinger.retrieval.helping import embed_questions, note_outcome
 from festinger.retrieval.holding import Holdings
@@ -36,7 +35,6 @@ COUNT_WORDS = "count_words"
 RECOUNT_WORDS = "recount_words"
 INDEX_TURNS = "index_turns"
 TEND_RECALLS = "tend_recalls"
-FORGET_RECALLS = "forget_recalls"
 LEARN_QUESTIONS = "learn_questions"
 
 EACH_MINUTE = "* * * * *"
@@ -123,16 +121,12 @@ def register_recall(app: "App", room: RecallRoom) -> None:
     async def learn(transaction: Transaction, event: Event) -> None:
         await note_outcome(transaction, event)
 
-    async def let_go(transaction: Transaction, event: Event) -> None:
-        await forget(transaction, event.space, [UUID(each) for each in event.payload["ids"]])
-
     app.jobs.register(COUNT_WORDS, count, queue=Queue.INDEX, schedule=EACH_MINUTE)
     app.jobs.register(RECOUNT_WORDS, count_anew, queue=Queue.INDEX, limit=timedelta(hours=6))
     app.jobs.register(INDEX_TURNS, index, queue=Queue.INDEX, schedule=EACH_MINUTE, limit=timedelta(hours=6))
     app.jobs.register(TEND_RECALLS, tend, queue=Queue.SLEEP, schedule=NIGHTLY)
     for name in HEARD:
         app.outbox.subscribe(name, COUNT_WORDS, hear)
-    app.outbox.subscribe("memory_forgotten", FORGET_RECALLS, let_go)
     app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, learn)
 
 

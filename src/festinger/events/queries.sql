@@ -145,6 +145,11 @@ with old as (
 )
 delete from event using old where event.space_id = old.space_id and event.id = old.id;
 
+-- name: forget_names
+-- Take the names out of the events about what was forgotten.
+update event set payload = payload || '{"subject": null}'::jsonb
+where space_id = %(space)s and subject = any(%(subjects)s) and payload ->> 'subject' is not null;
+
 -- name: erase_space
 -- Erases every event of a space, and its deliveries with them.
 delete from event where space_id = %(space)s;

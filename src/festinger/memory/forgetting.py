@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import BadInput
+from festinger.events.forgetting import forget_names
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.records import forget as forget_judgements
 from festinger.memory import ban
@@ -51,12 +52,17 @@ async def nothing_outside(_cuts: Sequence[Cut]) -> int:
     return 0
 
 
+LetGo = Callable[[Transaction, SpaceId, Sequence[MemoryId]], Awaitable[object]]
+"""Erases what another room knows of memories, as part of the transaction that forgets them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eraser:
-    """What forgetting needs beside the desk: the ledger, and what else lies outside of the database."""
+    """What forgetting needs beside the desk: the ledger, the other rooms, and what lies outside of the database."""
 
     desk: Desk
     ledger: Ledger
+    rooms: tuple[LetGo, ...] = ()
     outside: Outside = nothing_outside
 
 
@@ -143,6 +149,8 @@ async def forget_in(
         rows["spool"] += files
     await _lock_away(desk, transaction, space, sorted(remade), by=by)
     said_in = {str(turn) for each in said for turn in each["turns"]} | {str(each) for each in messages}
+    for let_go in eraser.rooms if erased else ():
+        await let_go(transaction, space, sorted(erased))
     await _tell(desk, transaction, space, sorted(erased), sorted(said_in))
     return Plan(
         erased=tuple(sorted(erased)),
@@ -214,6 +222,7 @@ async def erase_rows(
         return []
     ids: dict[str, Any] = {"space": space, "memories": list(memories)}
     await forget_judgements(transaction, space, memories)
+    rows["event"] += await forget_names(transaction, space, [f"memory:{each}" for each in memories])
     rows["resolution_queue"] += await erase_memory_conflicts(transaction, space, memories)
     predecessors = [row["id"] for row in await transaction.all(Q["orphan_predecessors"], **ids, at=at)]
     rows["memory_link"] += await transaction.run(Q["erase_links"], **ids)
@@ -253,7 +262,7 @@ async def _tell(
     erased: Sequence[MemoryId],
     messages: Sequence[str],
 ) -> None:
-    """Let the other rooms erase theirs. They are told ids alone."""
+    """Say what is gone, by ids alone, and have the world erase what it read in those messages."""
     for start in range(0, len(erased), EVENT_IDS):
         part = [str(each) for each in erased[start : start + EVENT_IDS]]
         await desk.outbox.emit(
