@@ -1,0 +1,143 @@
+"""What fails day after day is put before a person, who decides in a file; nobody needs a model for it."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.effects.approving import ADA
+from tests.app.house import told
+from tests.jobs.desk import drain
+from tests.stories.model import ToolCall, Turn
+from tests.stories.stage import Stage, stage
+
+from festinger.app.conversing import CLOSE_IDLE
+from festinger.app.folder import Folder
+from festinger.ids import MAIN_SPACE
+from festinger.proposals.meaning import OFF, pass_state
+from festinger.proposals.pairs import PROMOTE
+from festinger.proposals.proposal import Proposal, State
+from festinger.proposals.reviewers import add_reviewer
+from festinger.proposals.shelf import Wanted
+from festinger.proposals.tasks import TaskState
+
+DAY = timedelta(days=1)
+SEARCH, FETCH = "Handle TimeoutError of search", "Handle HTTP 503 of fetch"
+FAILS = {
+    "search": "TimeoutError: no answer after {} seconds",
+    "fetch": "HTTP 503 Service Unavailable (request {})",
+}
+
+
+async def troubled(at: Stage, session: str, *tools: str) -> None:
+    """A conversation in which each of some tools fails three times, and then it is silent until it is over."""
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "Please look up the harbour hours."}]
+    for number in range(3):
+        for tool in tools:
+            asked = {"query": f"harbour {tool} {number}"}
+            at.model.says(Turn(text="", call=ToolCall(name=tool, arguments=asked)))
+            await at.post("/api/chat", _body(talk), X_Session_ID=session)
+            at.hands.forward(timedelta(minutes=1))
+            call = {"function": {"name": tool, "arguments": asked}}
+            talk += [
+                {"role": "assistant", "content": "", "tool_calls": [call]},
+                {"role": "tool", "content": FAILS[tool].format(30 + number)},
+            ]
+    at.model.says("I could not find them.")
+    await at.post("/api/chat", _body(talk), X_Session_ID=session)
+    await at.kept()
+    await _ended(at, session)
+
+
+def _body(talk: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"model": "m", "messages": talk, "stream": False}
+
+
+async def _ended(at: Stage, session: str) -> None:
+    """Let the episode of a session end by silence, and whoever listens hear of it."""
+    await drain(at.app.jobs)
+    at.hands.forward(timedelta(hours=2))
+    await at.app.jobs.run_now(CLOSE_IDLE)
+    await drain(at.app.jobs)
+    assert session in {event.session for event in await told(at.app, "episode_closed")}
+
+
+async def gate_opens(at: Stage) -> None:
+    """Run the gate as its schedule does."""
+    await at.app.jobs.run_now(PROMOTE)
+    await drain(at.app.jobs)
+
+
+async def proposal(at: Stage, what: str) -> Proposal:
+    (found,) = [each for each in await at.app.inbox.page(MAIN_SPACE, Wanted()) if each.what == what]
+    return found
+
+
+def write_on_sheet(folder: Path, of: Proposal, **fields: str) -> None:
+    """What a person does with an editor."""
+    (sheet,) = [each for each in folder.glob("*.md") if str(of.id) in each.read_text()]
+    lines = sheet.read_text().splitlines()
+    for name, value in fields.items():
+        lines = [f"{name}: {value}" if line.startswith(f"{name}:") else line for line in lines]
+    sheet.write_text("\n".join(lines))
+
+
+async def scanned(at: Stage, folder: Folder) -> None:
+    await folder.scan()
+    at.hands.forward(timedelta(seconds=5))
+    await folder.scan()
+
+
+@pytest.mark.requirement("H-76", "H-77", "H-84", "H-94")
+async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decides_in_a_file_and_takes_it_back(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path, proposals__folder__enabled=True) as at:
+        folder = Folder(at.app)
+        await add_reviewer(at.app.inbox.desk, MAIN_SPACE, "Eve")
+        for day in range(3):
+            await troubled(at, f"day-{day}", "search", "fetch")
+            at.hands.forward(DAY)
+        await gate_opens(at)
+        young = await proposal(at, SEARCH)
+        assert (young.seen_count, young.days_seen, young.state) == (3, 3, State.WAITING)
+        assert (young.producer, young.scope) == ("detector:tool_failure", "search")
+
+        at.hands.forward(5 * DAY)
+        await gate_opens(at)
+        await scanned(at, folder)
+        search, fetch = await proposal(at, SEARCH), await proposal(at, FETCH)
+        assert (search.state, fetch.state) == (State.PROMOTED, State.PROMOTED)
+        assert pass_state(at.app.inbox.desk, MAIN_SPACE) == OFF
+        write_on_sheet(folder.tray.folder, search, verdict="approve", by="Eve")
+        write_on_sheet(folder.tray.folder, fetch, verdict="deepen", by="Eve")
+        await scanned(at, folder)
+        fetch = await proposal(at, FETCH)
+        (thought,) = fetch.payload["thoughts"]
+        assert (fetch.state, thought["note"]) == (State.PROMOTED, "no model: evidence only")
+        write_on_sheet(folder.tray.folder, fetch, verdict="reject", by="Eve", note="It is being rebuilt.")
+        await scanned(at, folder)
+
+        (task,) = await at.app.deciding.tasks(MAIN_SPACE)
+        assert task.title == SEARCH
+        assert (await proposal(at, SEARCH)).state is State.APPLIED
+        assert list(folder.tray.folder.glob("*.md")) == []
+        await at.app.deciding.undo(MAIN_SPACE, search.id, author=ADA)
+        (task,) = await at.app.deciding.tasks(MAIN_SPACE, state=None)
+        assert task.state is TaskState.DROPPED
+        assert (await proposal(at, SEARCH)).state is State.UNDONE
+
+        for number in range(2):
+            at.hands.forward(DAY)
+            await troubled(at, f"later-{number}", "fetch")
+        at.hands.forward(20 * DAY)
+        await gate_opens(at)
+        await scanned(at, folder)
+        silent = await proposal(at, FETCH)
+        assert (silent.state, silent.seen_count) == (State.REJECTED, 3)
+        assert len(await told(at.app, "proposal_suppressed")) == 2
+        assert list(folder.tray.folder.glob("*.md")) == []
+        at.hands.forward(10 * DAY)
+        await troubled(at, "much-later", "fetch")
+        again = await proposal(at, FETCH)
+        assert (again.state, again.seen_count) == (State.WAITING, 1)
