@@ -6,11 +6,13 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from festinger.embedding.profiles import bundled_profiles
 from festinger.memory.weight import Weight
 from festinger.retrieval.candidate import Candidate
-from festinger.retrieval.hit import Hit, in_order, newer_first, without_sources, without_twins
+from festinger.retrieval.hit import Hit, in_exact_words, in_order, newer_first, without_sources, without_twins
 from festinger.retrieval.packing import packed
 from festinger.retrieval.rerank import reordered
 from festinger.retrieval.scoring import is_dormant, thresholds_of, wakes
@@ -39,6 +41,7 @@ def candidate(number: int, **more: Any) -> Candidate:
         "status": "active",
         "event_time": MONDAY,
         "learned_at": MONDAY,
+        "said_at": MONDAY,
         "last_accessed": None,
         "source": None,
         "session": None,
@@ -143,11 +146,66 @@ def test_another_owners_equal_words_are_no_twin():
 
 
 def test_a_turn_is_left_out_when_a_better_hit_was_learnt_from_it():
-    turn = hit(2, 0.9, type="turn")
+    said = turn(2, 0.9)
     learnt = hit(1, 1.0, derives_from=frozenset([UUID(int=2)]))
 
-    assert numbers(without_sources([learnt, turn])) == [1]
-    assert numbers(without_sources([turn, learnt])) == [2, 1]
+    assert numbers(without_sources([learnt, said])) == [1]
+    assert numbers(without_sources([said, learnt])) == [2, 1]
+
+
+SAID = frozenset(UUID(int=number) for number in range(11, 15))
+"""Turns of one talk."""
+
+
+def turn(number: int, score: float) -> Hit:
+    return hit(number, score, type="turn")
+
+
+def summary(number: int, score: float) -> Hit:
+    return hit(number, score, kind="episodic", origin="job", derives_from=SAID)
+
+
+def test_a_summary_is_told_in_the_best_words_that_it_sums_up():
+    hits = [turn(21, 1.0), summary(1, 0.9), turn(22, 0.8), turn(12, 0.7), turn(11, 0.6)]
+
+    told = in_exact_words(hits)
+
+    assert numbers(told) == [21, 12, 22, 11]
+    assert told[1].also == (UUID(int=1),)
+    assert [each.score for each in told] == [1.0, 0.9, 0.8, 0.6]
+
+
+def test_a_summary_behind_the_words_that_it_sums_up_takes_no_place():
+    told = in_exact_words([turn(12, 1.0), turn(21, 0.9), summary(1, 0.8), turn(11, 0.7)])
+
+    assert numbers(told) == [12, 21, 11]
+    assert (told[0].also, told[0].score) == ((UUID(int=1),), 1.0)
+
+
+def test_the_gist_comes_where_nothing_of_what_it_sums_up_was_found():
+    hits = [turn(21, 1.0), summary(1, 0.9), turn(22, 0.8)]
+
+    assert in_exact_words(hits) == hits
+
+
+def test_what_repeats_a_turn_is_no_summary():
+    hits = [hit(1, 1.0, derives_from=frozenset([UUID(int=11)])), turn(11, 0.9)]
+
+    assert in_exact_words(hits) == hits
+
+
+@given(st.permutations([*range(11, 15), 21, 22, 1, 2]))
+def test_no_turn_is_lost_to_summaries_and_the_order_of_scores_stays(order: list[int]):
+    hits = [
+        summary(number, score) if number < 10 else turn(number, score)
+        for number, score in zip(order, [0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1], strict=True)
+    ]
+
+    told = in_exact_words(hits)
+
+    assert sorted(numbers(told)) == [11, 12, 13, 14, 21, 22]
+    assert sum(map(len, (each.also for each in told)), 0) == 2
+    assert [each.score for each in told] == sorted((each.score for each in told), reverse=True)
 
 
 @pytest.mark.requirement("R-76")

@@ -8,9 +8,11 @@ from tests.jobs.desk import rows
 from tests.memory.remembering import DAY, says
 from tests.retrieval.recalling import Recaller
 
+from festinger.clock import iso
 from festinger.embedding.profiles import Purpose
 from festinger.errors import BadInput, ProviderDown, StoreDown
 from festinger.ids import MAIN_SPACE
+from festinger.memory.given import Turn
 from festinger.memory.revising import archive, supersede
 from festinger.retrieval.counting import recount
 from festinger.retrieval.record import find_recall, prune_recalls, recalls
@@ -512,6 +514,42 @@ async def test_what_lies_in_the_time_that_a_cue_names_comes_sooner_and_nothing_i
     assert whys["Rowing on the lake."]["arms"]["time"] == 1
     assert whys["Rowing on the river."]["time"] == 0.0
     by_words.forget_unwritten()
+
+
+@pytest.mark.requirement("R-32")
+async def test_what_is_learnt_late_from_old_words_is_as_old_as_they_are(by_words: Recaller):
+    long_ago = by_words.hands.now - 300 * DAY
+    said = await by_words.say("Back then I rowed at dawn.", at=long_ago)
+    await by_words.settle()
+    await by_words.put("I like rowing at dawn.", turns=(Turn(id=said, trust=1.0),))
+    await by_words.put("I like rowing at dusk.")
+
+    whys = {item.text: item.why for item in (await by_words.recall("rowing", explain=True)).items if item.why}
+
+    assert whys["I like rowing at dawn."]["said_at"] == iso(long_ago)
+    assert whys["I like rowing at dawn."]["recency"] == pytest.approx(0.0, abs=1e-6)
+    assert whys["I like rowing at dusk."]["recency"] == pytest.approx(1.0)
+
+
+async def test_a_summary_gives_its_place_to_the_words_that_it_sums_up(by_words: Recaller):
+    said = [
+        await by_words.say(text)
+        for text in ("We could row.", "Or we skate on the pond.", "Rowing on the lake is best.")
+    ]
+    await by_words.settle()
+    [gist] = await by_words.put(
+        "The two spoke of rowing on the lake.",
+        kind="episodic",
+        origin="job",
+        turns=tuple(Turn(id=each, trust=1.0) for each in said),
+    )
+
+    [first, *rest] = (await by_words.recall("who spoke of rowing on the lake")).items
+    [alone] = (await by_words.recall("who spoke of rowing on the lake", kinds=["episodic"])).items
+
+    assert (first.id, first.also) == (said[2], (gist,))
+    assert gist not in [item.id for item in rest]
+    assert alone.id == gist
 
 
 @pytest.mark.requirement("R-62")

@@ -19,6 +19,8 @@ from festinger.retrieval.weighing import Lesson
 from festinger.retrieval.words import Held, held
 
 MEMORY, TURN = "memory", "turn"
+MOST_REPEATED = 2
+"""A memory of more turns sums them up and does not stand for each of them."""
 VECTOR_HEADER = 4
 """Bytes before the numbers of a vector: how many there are."""
 
@@ -42,6 +44,8 @@ class Candidate:
     status: str
     event_time: datetime | None
     learned_at: datetime
+    said_at: datetime
+    """When its words were said, however much later they were learnt."""
     last_accessed: datetime | None
     source: str | None
     session: str | None
@@ -68,7 +72,7 @@ class Candidate:
 
     @property
     def happened(self) -> datetime:
-        return self.event_time or self.learned_at
+        return self.event_time or self.said_at
 
     @property
     def when(self) -> tuple[float, int]:
@@ -78,6 +82,11 @@ class Candidate:
     @property
     def is_memory(self) -> bool:
         return self.type == MEMORY
+
+    @property
+    def sums_up(self) -> bool:
+        """Whether it tells in few words what was said in many, rather than repeating it."""
+        return self.is_memory and len(self.derives_from) > MOST_REPEATED
 
 
 def candidate_of(
@@ -114,6 +123,7 @@ def candidate_of(
         status=row["status"],
         event_time=row["event_time"],
         learned_at=row["learned_at"],
+        said_at=row["said_at"] or row["learned_at"],
         last_accessed=row["last_accessed"],
         source=row["source"],
         session=row["session_id"],

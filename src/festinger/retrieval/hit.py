@@ -1,8 +1,8 @@
 """What is a hit, and in which order do hits come?
 
 A candidate with its score and all that led to it. The order is the same on every machine: by score, then the later
-one, then by id. Among neighbours that tell of the same thing the newer comes first, and a twin of a better hit goes
-into that one.
+one, then by id. Among neighbours that tell of the same thing the newer comes first, a twin of a better hit goes into
+that one, and a summary into what it sums up.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,6 @@ FIRST_LOOKED_AT = 20
 """Best hits among which newer ones go first."""
 TWINS_AMONG = 60
 """Best hits among which twins are looked for; what lies behind them is hardly shown."""
-MOST_SOURCES = 2
-"""A memory of more turns sums them up and does not stand for each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,12 +127,37 @@ def _is_twin(one: Hit, other: Hit, near: float, bar: float | None) -> bool:
     return mine.content == yours.content or (bar is not None and near >= bar)
 
 
+def in_exact_words(hits: Sequence[Hit]) -> list[Hit]:
+    """A summary and the best of the turns that it sums up are one hit: at the better place, in the words of the turn.
+
+    Whoever asks wants what was said, and the gist where nothing of that was found. A summary is near to every question
+    about its talk, so that one beside each answer would take the places of other answers. The evidence is that of both.
+    """
+    told = dict(enumerate(hits))
+    places = {hit.candidate.ref: place for place, hit in told.items() if not hit.candidate.is_memory}
+    for place, hit in enumerate(hits):
+        found = [places[ref] for ref in hit.candidate.derives_from if ref in places]
+        if not (hit.candidate.sums_up and found):
+            continue
+        del told[place]
+        turn = told.pop(min(found))
+        better = min(place, *found)
+        told[better] = replace(
+            turn,
+            score=max(turn.score, hit.score),
+            evidence=max(turn.evidence, hit.evidence),
+            also=(*turn.also, hit.candidate.ref),
+        )
+        places[turn.candidate.ref] = better
+    return [told[place] for place in sorted(told)]
+
+
 def without_sources(hits: Sequence[Hit]) -> list[Hit]:
     """Without the turns that a better hit was learnt from, word by word: they would say it a second time."""
     told: set[UUID] = set()
     kept = []
     for hit in hits:
-        if hit.candidate.is_memory and len(hit.candidate.derives_from) <= MOST_SOURCES:
+        if hit.candidate.is_memory and not hit.candidate.sums_up:
             told |= hit.candidate.derives_from
         if hit.candidate.is_memory or hit.candidate.ref not in told:
             kept.append(hit)

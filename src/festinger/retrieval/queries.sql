@@ -205,13 +205,14 @@ with recursive walk (source, id, strength, step) as (
 )
 select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content_contextualized as context,
     m.origin, m.trust, m.confidence, m.weight_alpha, m.weight_beta, m.access_count, m.immutable, m.status,
-    m.event_time, m.created_at as learned_at, m.last_accessed, m.last_confirmed, m.source, m.session_id,
+    m.event_time, m.created_at as learned_at, (
+        select max(t.at) from turn_index t
+        where t.space_id = m.space_id and t.turn_id = any(sources.ids) and t.part = 0) as said_at, m.last_accessed, m.last_confirmed, m.source, m.session_id,
     m.subject_key, m.attribute_key, m.version, m.seq as place, coalesce(m.agent_id, '') as owner,
     m.subject as speaker,
     length(m.content_tsv) as len, held.terms, held.own, held.beside,
     halfvec_send(v.embedding::halfvec) as vector, null::double precision as best,
-    array(select l.to_id from memory_link l where l.space_id = m.space_id and l.from_id = m.id
-          and l.relation = 'derives_from' and l.undone_at is null) || m.turn_id as derives_from,
+    sources.ids as derives_from,
     exists (select 1 from resolution_queue r where r.space_id = m.space_id and r.about = 'memory'
             and r.status = 'pending' and r.old_memory = m.id) as disputed,
     links.partners, links.strengths, lessons.rewards, lessons.weights, lessons.likenesses, lessons.cues,
@@ -221,6 +222,10 @@ select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content
 from memory m
 left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
     and v.purpose = 'store'
+cross join lateral (
+    select array(select l.to_id from memory_link l where l.space_id = m.space_id and l.from_id = m.id
+                 and l.relation = 'derives_from' and l.undone_at is null) || m.turn_id as ids
+) as sources
 cross join lateral (
     select array_agg(h.lexeme) as terms, array_agg(h.times) as own, null::integer[] as beside from (
         select u.lexeme, coalesce(cardinality(u.positions), 1) as times
@@ -247,7 +252,7 @@ where m.space_id = %(space)s and m.id = any(%(memories)s::uuid[] || array(select
 union all
 select 'turn', t.turn_id, 'turn', whole.content, null, t.context,
     t.origin, t.trust, 0.5, 1.0, 4.0, 0, false, 'active',
-    t.at, t.at, null, null, t.episode_id::text, t.session_id,
+    t.at, t.at, t.at, null, null, t.episode_id::text, t.session_id,
     null, null, 1, t.seq, t.agent_id, t.speaker,
     t.len, held.terms, held.own, held.beside,
     halfvec_send(case when t.model = {model} then t.embedding end), whole.best,

@@ -15,7 +15,7 @@ from festinger.retrieval.arms import EMBEDDER, embed_cue, missing_vectors, usabl
 from festinger.retrieval.cue import Cue, read_cue
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.gate import Bar, is_open
-from festinger.retrieval.hit import Hit, in_order, newer_first, without_sources, without_twins
+from festinger.retrieval.hit import Hit, in_exact_words, in_order, newer_first, without_sources, without_twins
 from festinger.retrieval.mind import NO_SHIFT, cold_start, drawn, taught, weighed_by
 from festinger.retrieval.packing import packed
 from festinger.retrieval.recalled import Item, Recalled
@@ -132,11 +132,11 @@ def _weighed(
 def _arranged(
     hits: Sequence[Hit], *, cue: Cue, settings: RetrievalSettings, thresholds: Thresholds
 ) -> list[Hit]:
-    """By score, the newer of what tells of the same first, twins and second tellings folded."""
+    """By score, the newer of what tells of the same first, twins, summaries and second tellings folded."""
     ordered = in_order(hits)
     if settings.newer_first and cue.wants_newest:
         ordered = newer_first(ordered, window=settings.newer_first_window, bar=thresholds.cluster)
-    return without_sources(without_twins(ordered, bar=thresholds.same))
+    return without_sources(in_exact_words(without_twins(ordered, bar=thresholds.same)))
 
 
 def _gated(

@@ -152,7 +152,7 @@ def arm_ranks(
 def prior_of(
     each: Candidate, asked: Asked, *, settings: RetrievalSettings, lessons: Sequence[Lesson] = ()
 ) -> Prior:
-    touched = each.last_accessed or each.learned_at
+    touched = each.last_accessed or each.said_at
     cue = asked.cue
     is_inside = cue.span is not None and cue.span.start <= each.happened < cue.span.end
     return Prior(

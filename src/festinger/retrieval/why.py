@@ -53,7 +53,7 @@ def why(
         "newer_first": hit.moved,
         "origin": each.origin,
         "source": each.source,
-        "said_at": iso(each.learned_at),
+        "said_at": iso(each.said_at),
         "event_time": iso(each.event_time) if each.event_time else None,
         "version": each.version,
     }
