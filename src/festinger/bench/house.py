@@ -4,6 +4,7 @@ As a user runs us: the command `festinger serve`, with its defaults, on a home t
 the upstream is the stub, and the embedded server is stopped by us and at once, not after its usual grace.
 """
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from festinger.bench.load import HOST
 from festinger.bench.server import Program, bare_environment, free_port
 from festinger.bench.suite import PRODUCT
 from festinger.clock import Stopwatch
+from festinger.errors import CannotStart
 from festinger.store.home import Layout
 from festinger.store.idle import stop_if_idle
 
@@ -38,6 +40,23 @@ def own_environment(home: Path) -> dict[str, str]:
         FESTINGER_OFFLINE="1",
         FESTINGER_STORE__STOP_WHEN_IDLE="false",
     )
+
+
+async def run_apart(module: str, *arguments: str, home: Path) -> None:
+    """A module of the bench in a process of its own on a home, to its end. `CannotStart` if it fails."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", f"festinger.bench.{module}", *arguments),
+        stdin=asyncio.subprocess.DEVNULL,
+        env=own_environment(home),
+        cwd=home.parent,
+    )
+    try:
+        if await process.wait():
+            raise CannotStart(f"`{module}` could not be measured; its last words are above.")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 def serving(home: Path, *, upstream_port: int) -> Program:

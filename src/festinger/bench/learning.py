@@ -7,18 +7,15 @@ what is measured is learning without embedding. The measuring happens in `rememb
 
 import asyncio
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from math import log
-from pathlib import Path
 from statistics import mean, median
 
 from festinger.bench.curve import Curve
-from festinger.bench.house import own_environment, throw_away_home
+from festinger.bench.house import run_apart, throw_away_home
 from festinger.bench.remembering import Stand
 from festinger.bench.result import Metric, Sample, at_least, at_most, percentile
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.errors import CannotStart
 from festinger.memory.decision import Action
 
 METRICS: Sequence[Metric] = (
@@ -71,33 +68,16 @@ async def measure(bench: Bench) -> Measured:
     each = (MIXED_QUICK if bench.quick else MIXED) // PROCESSES
     files = [bench.folder / f"mixed-{number}.json" for number in range(PROCESSES)]
     async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home:
-        await _run(home, "remembering", str(file), amount, str(bench.seed))
+        await run_apart("remembering", str(file), amount, str(bench.seed), home=home)
         await asyncio.gather(
             *(
-                _run(home, "mixing", str(told), str(each), str(bench.seed + number))
+                run_apart("mixing", str(told), str(each), str(bench.seed + number), home=home)
                 for number, told in enumerate(files)
             )
         )
     stands = [Stand(**each) for each in json.loads(file.read_bytes())]
     mixed = [json.loads(told.read_bytes()) for told in files]
     return Measured(samples=[*samples(stands), failures(mixed)], curves=[growth(stands)])
-
-
-async def _run(home: Path, module: str, *arguments: str) -> None:
-    """A process of ours on a home, to its end."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", f"festinger.bench.{module}", *arguments),
-        stdin=asyncio.subprocess.DEVNULL,
-        env=own_environment(home),
-        cwd=home.parent,
-    )
-    try:
-        if await process.wait():
-            raise CannotStart("Learning could not be measured; its last words are above.")
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 def failures(mixed: Sequence[Mapping[str, int]]) -> Sample:

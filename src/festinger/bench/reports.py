@@ -4,17 +4,14 @@ At a hundred thousand memories: reports on twenty and on a hundred, and several 
 in `reporting`, in a process of its own.
 """
 
-import asyncio
 import json
-import sys
 from collections.abc import Sequence
 from statistics import median
 
-from festinger.bench.house import own_environment, throw_away_home
+from festinger.bench.house import run_apart, throw_away_home
 from festinger.bench.reporting import Stand
 from festinger.bench.result import Metric, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.errors import CannotStart
 
 METRICS: Sequence[Metric] = (
     Metric(
@@ -40,19 +37,7 @@ async def measure(bench: Bench) -> Measured:
     bench.say("Reporting outcomes at a hundred thousand memories.")
     file, amount = bench.folder / "reported.json", "quick" if bench.quick else "full"
     async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "festinger.bench.reporting", str(file), amount, str(bench.seed)),
-            stdin=asyncio.subprocess.DEVNULL,
-            env=own_environment(home),
-            cwd=home.parent,
-        )
-        try:
-            if await process.wait():
-                raise CannotStart("Reporting could not be measured; its last words are above.")
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+        await run_apart("reporting", str(file), amount, str(bench.seed), home=home)
     return Measured(samples=samples(Stand(**json.loads(file.read_bytes()))))
 
 

@@ -7,9 +7,7 @@ made before the stopwatch runs, for everybody; what our embedder takes for a cue
 `speed.recall.embedded`.
 """
 
-import asyncio
 import json
-import sys
 from collections.abc import Sequence
 from itertools import islice
 from math import log, sqrt
@@ -18,7 +16,7 @@ from statistics import mean, median
 import numpy as np
 
 from festinger.bench.curve import Curve
-from festinger.bench.house import own_environment, throw_away_home
+from festinger.bench.house import run_apart, throw_away_home
 from festinger.bench.large_memory import cues, statements
 from festinger.bench.learning import slope
 from festinger.bench.recalling import AMOUNTS, LIMIT, MODEL, Stand
@@ -27,7 +25,6 @@ from festinger.bench.stores import STORES, Asked, Texts, asked_of
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.embedding.embedder import Embedder, Purpose, Supplies
 from festinger.embedding.registry import open_embedder
-from festinger.errors import CannotStart
 from festinger.settings.tree import EmbeddingSettings
 
 MS = 1000.0
@@ -89,26 +86,10 @@ async def stands_of(bench: Bench) -> list[Stand]:
     file = bench.folder.parent / f"recalled-{bench.folder.name.rpartition('-')[2]}.json"
     if not file.exists():
         bench.say("Filling a large memory, and recalling.")
-        await _measured(bench, str(file))
+        amount = "quick" if bench.quick else "full"
+        async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home:
+            await run_apart("recalling", str(file), amount, str(bench.seed), home=home)
     return [Stand(**each) for each in json.loads(file.read_bytes())]
-
-
-async def _measured(bench: Bench, file: str) -> None:
-    amount = "quick" if bench.quick else "full"
-    async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "festinger.bench.recalling", file, amount, str(bench.seed)),
-            stdin=asyncio.subprocess.DEVNULL,
-            env=own_environment(home),
-            cwd=home.parent,
-        )
-        try:
-            if await process.wait():
-                raise CannotStart("Recalling could not be measured; its last words are above.")
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
 
 
 async def measure_speed(bench: Bench) -> Measured:

@@ -5,21 +5,18 @@ claims out of texts; writing counts and conflicts. The measuring itself happens 
 started for it. The world is generated once a run of the command and shared by all who need it.
 """
 
-import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import median
 
 from festinger.bench.curve import Curve
-from festinger.bench.house import own_environment, throw_away_home
+from festinger.bench.house import run_apart, throw_away_home
 from festinger.bench.result import Metric, Sample, at_most, percentile
 from festinger.bench.run import WALKABLE
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.thinking import Times
-from festinger.errors import CannotStart
 
 MILLION = 1_000_000
 
@@ -67,19 +64,7 @@ async def _measured(what: str, home: Path, bench: Bench) -> Times:
     """What a process says that does this in the home."""
     file = bench.folder / f"{what}.json"
     amount = "quick" if bench.quick else "full"
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "festinger.bench.thinking", what, str(file), amount, str(bench.seed)),
-        stdin=asyncio.subprocess.DEVNULL,
-        env=own_environment(home),
-        cwd=home.parent,
-    )
-    try:
-        if await process.wait():
-            raise CannotStart("The large world could not be measured; its last words are above.")
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+    await run_apart("thinking", what, str(file), amount, str(bench.seed), home=home)
     return Times(**json.loads(file.read_bytes()))
 
 
