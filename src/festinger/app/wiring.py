@@ -32,6 +32,7 @@ from festinger.app.logins import Logins
 from festinger.app.outcomes import OutcomesRoom, build_outcomes, register_outcomes
 from festinger.app.providers import open_providers
 from festinger.app.recalling import RecallRoom, build_recall, register_recall
+from festinger.app.reflecting import register_reflecting
 from festinger.app.remembering import MemoryRoom, build_memory, register_memory
 from festinger.app.tools import Tools
 from festinger.app.world import WorldRoom, build_world, keep_world, register_world
@@ -221,6 +222,7 @@ def _build_rooms(app: App) -> None:
     register_inbox(app, app.inbox)
     register_deciding(app, app.deciding)
     register_detectors(app, app.inbox.desk)
+    register_reflecting(app, app.inbox.desk)
 
 
 @asynccontextmanager

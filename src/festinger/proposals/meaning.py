@@ -97,7 +97,7 @@ async def compare(desk: Desk, space: SpaceId) -> Passed:
     if state != ON or embedder is None:
         return Passed(state=state)
     found = await _candidates(desk, space)
-    vectors = await _vectors(desk, space, embedder, found)
+    vectors = await vectors_of(desk, space, embedder, found)
     if vectors is None:
         return Passed(state="off (the embedder does not answer)")
     bar = embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST)
@@ -158,7 +158,7 @@ async def _known(desk: Desk, space: SpaceId, embedder: Embedder) -> dict[tuple[U
     return {(row["a_id"], row["b_id"]): DECIDED if row["is_decided"] else row["words"] for row in rows}
 
 
-async def _vectors(
+async def vectors_of(
     desk: Desk, space: SpaceId, embedder: Embedder, found: Sequence[Proposal]
 ) -> dict[UUID, Matrix] | None:
     """What proposals mean; vectors that are missing are made and kept."""
@@ -273,19 +273,23 @@ def _request(proposal: Proposal) -> Request:
     return Request(what=proposal.what, normalised=proposal.normalised)
 
 
-def _pair(near: Near, embedder: Embedder) -> Pair:
+def bars_of(embedder: Embedder) -> Bars:
+    """How near is near for this embedder, as judges ask."""
     profile = embedder.profile
-    bars = Bars(
+    return Bars(
         same=profile.threshold(Threshold.SAME),
         check=profile.threshold(Threshold.PROPOSAL_SUGGEST),
         opposition=profile.threshold(Threshold.OPPOSITION),
     )
+
+
+def _pair(near: Near, embedder: Embedder) -> Pair:
     return Pair(
         old_ref=near.old.id,
         new_ref=near.new.id,
         old=Statement(text=near.old.what, said_at=near.old.created_at),
         new=Statement(text=near.new.what, said_at=near.new.created_at),
-        features=Features(similarity=near.similarity, bars=bars),
+        features=Features(similarity=near.similarity, bars=bars_of(embedder)),
     )
 
 

@@ -178,6 +178,15 @@ where p.space_id = %(space)s
 order by coalesce(p.last_seen, p.created_at) desc, p.id desc
 limit %(limit)s;
 
+-- name: standing_proposals
+-- What stands in a scope, or in every scope: undecided, in force, or rejected and still silent; the latest seen first.
+select p.* from proposal p
+where p.space_id = %(space)s and (%(scope)s::text is null or p.scope = %(scope)s)
+  and (p.state in ('waiting', 'promoted', 'approved', 'applied', 'deepening', 'deferred')
+       or (p.state = 'rejected' and p.suppressed_until >= %(now)s))
+order by p.last_seen desc nulls last, p.id desc
+limit %(limit)s;
+
 -- name: sightings_of
 -- What was said for a proposal and its duplicates, the newest first.
 select s.* from proposal_sighting s

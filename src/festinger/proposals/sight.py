@@ -15,7 +15,7 @@ from festinger.errors import ProposalRefused, StoreDown
 from festinger.ids import SessionId, SpaceId, least_trusted
 from festinger.proposals.counting import is_flood
 from festinger.proposals.desk import Desk
-from festinger.proposals.family import family_of, root_of
+from festinger.proposals.family import family_of, held, root_of
 from festinger.proposals.fingerprint import Profile, fingerprint, normalise
 from festinger.proposals.fitness import refusal, require_fit
 from festinger.proposals.hidden import storable
@@ -28,7 +28,7 @@ from festinger.proposals.keeping import (
     told_before,
     told_cause,
 )
-from festinger.proposals.proposal import DECIDED_FOR, Held, Proposal, State, proposal_of
+from festinger.proposals.proposal import DECIDED_FOR, Held, Proposal, ProposalId, State, proposal_of
 from festinger.proposals.sighting import Result, Sighted, Suggestion, Uncounted
 from festinger.seeing.metrics import (
     PROPOSALS_COLLISIONS,
@@ -52,12 +52,17 @@ TRIES = 3
 MOST_SESSIONS = 1000
 
 
-async def sight(desk: Desk, space: SpaceId, suggestion: Suggestion) -> Sighted:
-    """Keep a sighting. What cannot be a proposal is kept too, and then refused."""
+async def sight(
+    desk: Desk, space: SpaceId, suggestion: Suggestion, *, of: ProposalId | None = None
+) -> Sighted:
+    """Keep a sighting. What cannot be a proposal is kept too, and then refused.
+
+    `of` is the proposal that the producer means, where it says that in other words.
+    """
     for left in range(TRIES - 1, -1, -1):
         try:
             async with desk.store.transaction() as transaction:
-                sighted = await sight_in(desk, transaction, space, suggestion)
+                sighted = await sight_in(desk, transaction, space, suggestion, of=of)
         except StoreDown as error:
             if error.details.get("kind") != "busy" or not left:
                 raise
@@ -68,7 +73,14 @@ async def sight(desk: Desk, space: SpaceId, suggestion: Suggestion) -> Sighted:
     raise AssertionError("the last try returns or raises")
 
 
-async def sight_in(desk: Desk, transaction: Transaction, space: SpaceId, suggestion: Suggestion) -> Sighted:
+async def sight_in(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    suggestion: Suggestion,
+    *,
+    of: ProposalId | None = None,
+) -> Sighted:
     """The same within a transaction of the caller's, who tries again; a refusal is told and not raised."""
     terms = desk.terms(space)
     require_fit(suggestion, categories=terms.categories)
@@ -77,6 +89,8 @@ async def sight_in(desk: Desk, transaction: Transaction, space: SpaceId, suggest
     words = normalise(said.what, profile)
     if reason := refusal(what=said.what, why=said.why, how=said.how, normalised=words):
         return await _refuse(desk, transaction, space, said, reason=reason)
+    if of is not None:
+        return await _add(desk, transaction, space, said, found=await held(transaction, space, of))
     key = fingerprint(category=said.category, scope=said.scope, normalised=words)
     await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
     rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
@@ -87,6 +101,13 @@ async def sight_in(desk: Desk, transaction: Transaction, space: SpaceId, suggest
         return await _create(
             desk, transaction, space, said, fingerprint=key, profile=profile, normalised=words
         )
+    return await _add(desk, transaction, space, said, found=found)
+
+
+async def _add(
+    desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal
+) -> Sighted:
+    """Add a sighting to a proposal that is there, as its state asks for."""
     root = await root_of(transaction, space, found)
     if (before := await told_before(transaction, space, said, found)) is not None:
         return _sighted(Result.AGAIN, before, root)

@@ -169,6 +169,9 @@ PROPOSALS_UNDONE = _counter("festinger_proposals_undone_total", "Approvals taken
 PROPOSALS_BLIND = _counter(
     "festinger_proposals_read_before_emit_degraded_total", "Sightings told without reading what stands."
 )
+PROPOSALS_DROPPED = _counter(
+    "festinger_proposals_dropped_total", "Changes that a model wanted and that are not proposed.", "why"
+)
 PROPOSALS_FOLDER_REFUSED = _counter(
     "festinger_proposals_folder_refused_total", "Files in the inbox's folder that are not read.", "why"
 )
