@@ -141,7 +141,6 @@ def test_a_task_is_closed_and_a_reviewer_who_is_sent_away_decides_no_more(shell:
     assert "(not verified)" in shell("inbox", "show", made).out
 
 
-@pytest.mark.requirement("U-21")
 def test_every_command_of_the_inbox_says_the_same_at_a_server(shell: Shell):
     key = shell("keys", "make", "desk", "--role", "reviewer").out.strip()
     bot = shell("keys", "make", "bot", "--role", "agent").out.strip()

@@ -28,6 +28,7 @@ REPO, CONTAINER = "gnommoweb -isa repo", "gnommoweb -isa container"
 
 PAGES = (
     "/admin",
+    "/admin/inbox",
     "/admin/conflicts",
     "/admin/world?concept=gnommoweb&depth=2",
     "/admin/loops",

@@ -11,6 +11,7 @@ from festinger.store.keys import Role
 HIDDEN = "Retry \u202ethe\u200b failed query"
 
 
+@pytest.mark.requirement("H-51")
 async def test_what_a_reviewer_proposes_is_before_a_person_at_once_and_what_an_agent_proposes_waits(
     database_url: str, tmp_path: Path
 ):
@@ -32,6 +33,7 @@ async def test_what_a_reviewer_proposes_is_before_a_person_at_once_and_what_an_a
         assert agents.json["proposal"]["seen"][0]["origin"] == "model"
 
 
+@pytest.mark.requirement("H-51")
 async def test_a_reviewer_may_propose_and_approve_with_one_call_and_nobody_else(
     database_url: str, tmp_path: Path
 ):

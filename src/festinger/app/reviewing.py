@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import Cause, SpaceId, pick, prefix
 from festinger.proposals import pairs as suggested
@@ -22,6 +23,7 @@ from festinger.proposals.effects import ONE_BY_ONE, WORDS_NEEDED, Look, effect_f
 from festinger.proposals.gate import bars_for
 from festinger.proposals.health import tally
 from festinger.proposals.inbox import Standing
+from festinger.proposals.promote import fullness
 from festinger.proposals.proposal import Proposal, ProposalId, State, Type, shown
 from festinger.proposals.reviewers import need_verified, not_authorised
 from festinger.proposals.shelf import Wanted, glances, visible
@@ -38,7 +40,8 @@ Document = dict[str, Any]
 Closed = TypeVar("Closed", bound=StrEnum)
 
 LONGEST_REF = 200
-SHOWN_PAIRS = 200
+MOST_LOOKED_AT = 200
+"""Applied proposals, the latest seen first, of which it is asked whether they helped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,25 +89,19 @@ class Review:
             "muted": [_shown(each.as_json()) for each in muted],
         }
 
-    async def waiting(self) -> int:
-        """The one number: how many things wait for a person anywhere."""
-        numbers = await tally(self._desk, self.space)
-        return in_all(numbers["open"], await self.app.deciding.waiting(self.space, limit=0))
-
     async def listed(self, wanted: Wanted) -> list[Document]:
         return await glances(self._desk, self.space, wanted)
 
     async def still_seen(self) -> list[Document]:
         """What was applied and keeps being asked for."""
         now, terms = self._desk.clock(), self._desk.terms(self.space)
-        applied = await self.app.inbox.page(self.space, Wanted(states=(State.APPLIED,), limit=SHOWN_PAIRS))
         return [
-            _shown(each.as_json())
-            for each in applied
+            each
+            for each in await self.listed(Wanted(states=(State.APPLIED,), limit=MOST_LOOKED_AT))
             if is_still_seen(
-                seen_after=each.seen_after,
-                decided_at=each.decided_at,
-                bar=bars_for(terms, each.scope).causes,
+                seen_after=each["seen_after"],
+                decided_at=read_moment(each["decided_at"]),
+                bar=bars_for(terms, each["scope"]).causes,
                 now=now,
             )
         ]
@@ -251,6 +248,14 @@ class Review:
 
     async def _reviewer(self) -> str:
         return (await need_verified(self._desk, self.space, self.author)).name
+
+
+async def things_waiting(app: "App", space: SpaceId) -> int:
+    """The one number: how many things wait for a person anywhere."""
+    desk = app.inbox.desk
+    async with desk.store.transaction() as transaction:
+        inbox = await fullness(desk, transaction, space, now=desk.clock())
+    return in_all(inbox.open, await app.deciding.waiting(space, limit=0))
 
 
 def suggestion(fields: Mapping[str, Any], *, cause: Cause, at: datetime, source: str) -> Suggestion:

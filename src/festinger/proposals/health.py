@@ -43,6 +43,17 @@ async def tally(desk: Desk, space: SpaceId) -> dict[str, Any]:
     }
 
 
+async def fullest(desk: Desk, spaces: Iterable[SpaceId]) -> dict[SpaceId, str]:
+    """What is said of each inbox that is full, or nearly so."""
+    said: dict[SpaceId, str] = {}
+    for space in spaces:
+        async with desk.store.transaction() as transaction:
+            inbox = await fullness(desk, transaction, space, now=desk.clock())
+        if warning := inbox.paused_because or inbox.warning:
+            said[space] = warning
+    return said
+
+
 async def measure(desk: Desk, spaces: Iterable[SpaceId]) -> None:
     """Move the gauges to what is now, over all spaces."""
     held = dict.fromkeys(Held, 0)

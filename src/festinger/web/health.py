@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from festinger.errors import FestingerError, NotFound, StoreDown
 from festinger.jobs.deadletters import State, list_jobs
+from festinger.proposals.health import fullest
 from festinger.seeing import metrics
 from festinger.seeing.checks import Check, worst
 from festinger.web.access import Scope
@@ -47,6 +48,7 @@ async def _details(call: Call, problem: FestingerError | None) -> dict[str, obje
     elif (app := call.keeper.app) is not None:
         found["degraded"] = app.degraded
         found["dead_jobs"] = len(await list_jobs(app.store, state=State.DEAD))
+        found["inbox"] = await fullest(app.inbox.desk, app.directory.ids())
     return found
 
 

@@ -21,7 +21,7 @@ async def login_page(call: Call) -> Response:
     code = call.request.query_params.get("code", "")[:MAX_SECRET]
     known = code if code.startswith(LINK_PREFIX) else ""
     wanted = local(call.request.query_params.get("next", PATH))
-    return show(call, "login.html", {"message": "", "hint": "", "next": wanted, "code": known})
+    return await show(call, "login.html", {"message": "", "hint": "", "next": wanted, "code": known})
 
 
 async def enter(call: Call) -> Response:

@@ -90,7 +90,7 @@ def _now(call: Call) -> list[dict[str, Any]]:
 
 
 async def loops_page(call: Call) -> Response:
-    return show(call, "loops.html", await _data(call))
+    return await show(call, "loops.html", await _data(call))
 
 
 async def loops_twin(call: Call) -> Response:

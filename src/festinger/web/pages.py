@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from festinger import __version__
+from festinger.app.reviewing import things_waiting
 from festinger.errors import FestingerError, NotAuthenticated, NotFound
 from festinger.web.access import READING, Scope
 from festinger.web.route import Call, Route
@@ -41,8 +42,11 @@ STATIC_TYPES = {
 
 TOKEN_FIELD = "token"  # noqa: S105 - the name of a field
 
+INBOX = "/admin/inbox"
+
 TABS = (
     ("/admin", "Start"),
+    (INBOX, "Inbox"),
     ("/admin/conflicts", "Conflicts"),
     ("/admin/world", "World"),
     ("/admin/loops", "Loops"),
@@ -55,7 +59,7 @@ def _templates() -> Environment:
     made = Environment(
         loader=PackageLoader("festinger.web", "templates"), autoescape=True, undefined=StrictUndefined
     )
-    made.globals |= {"tabs": TABS, "token_field": TOKEN_FIELD}
+    made.globals |= {"tabs": TABS, "inbox": INBOX, "token_field": TOKEN_FIELD}
     made.filters |= {"moment": moment, "seen": kept_visible, "quoted": lambda text: quote(str(text), safe="")}
     return made
 
@@ -64,7 +68,7 @@ def page(template: str, data: Mapping[str, Any], status: int = 200) -> Response:
     return Response(_templates().get_template(template).render(data), status, media_type="text/html")
 
 
-def show(call: Call, template: str, data: Mapping[str, Any], *, status: int = 200) -> Response:
+async def show(call: Call, template: str, data: Mapping[str, Any], *, status: int = 200) -> Response:
     """A page for whoever called, with the navigation and what its forms need."""
     session = call.session
     frame = {
@@ -75,8 +79,16 @@ def show(call: Call, template: str, data: Mapping[str, Any], *, status: int = 20
         "form_token": call.admission.token,
         "may_write": session is not None and call.admission.may(Scope.WRITE),
         "may_review": session is not None and call.admission.may(Scope.REVIEW),
+        "in_all": await _waiting(call),
     }
     return page(template, {**frame, **data}, status)
+
+
+async def _waiting(call: Call) -> int | None:
+    """How many things wait for a person anywhere; only whoever is logged in is told."""
+    if call.session is None or not call.keeper.is_open():
+        return None
+    return await things_waiting(call.app, call.space)
 
 
 def error_page(error: FestingerError, request: Request) -> Response:
@@ -89,6 +101,7 @@ def error_page(error: FestingerError, request: Request) -> Response:
         "suffix": space_suffix(request),
         "person": None,
         "form_token": "",
+        "in_all": None,
         "message": error.message,
         "hint": error.hint,
         "next": asked if request.method in READING else "/admin",

@@ -136,7 +136,7 @@ def choices(conflict: Conflict) -> tuple[Choice, ...]:
 
 
 async def conflicts_page(call: Call) -> Response:
-    return show(call, "conflicts.html", await _all(call))
+    return await show(call, "conflicts.html", await _all(call))
 
 
 async def conflicts_twin(call: Call) -> Response:
@@ -144,7 +144,7 @@ async def conflicts_twin(call: Call) -> Response:
 
 
 async def conflict_page(call: Call) -> Response:
-    return show(call, "conflict.html", await _one(call, call.id))
+    return await show(call, "conflict.html", await _one(call, call.id))
 
 
 async def decide_form(call: Call) -> Response:

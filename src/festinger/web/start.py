@@ -75,7 +75,7 @@ async def overview(call: Call) -> dict[str, Any]:
 
 
 async def start_page(call: Call) -> Response:
-    return show(call, "start.html", await overview(call))
+    return await show(call, "start.html", await overview(call))
 
 
 async def start_json(call: Call) -> Response:

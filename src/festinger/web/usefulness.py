@@ -36,7 +36,7 @@ async def usefulness(call: Call) -> dict[str, Any]:
 
 
 async def usefulness_page(call: Call) -> Response:
-    return show(call, "outcomes.html", await usefulness(call))
+    return await show(call, "outcomes.html", await usefulness(call))
 
 
 async def usefulness_json(call: Call) -> Response:

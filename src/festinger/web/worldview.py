@@ -35,7 +35,7 @@ async def world_page(call: Call) -> Response:
     picture = found and drawn(
         found, now=call.app.tools.clock(), recent=timedelta(days=settings.recollection_recency_days)
     )
-    return show(call, "world.html", {**data, "picture": picture, "depths": range(1, DEEPEST + 1)})
+    return await show(call, "world.html", {**data, "picture": picture, "depths": range(1, DEEPEST + 1)})
 
 
 async def world_twin(call: Call) -> Response:
