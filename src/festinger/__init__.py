@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from festinger.memory.learned import Learned as Learned
     from festinger.memory.weight import Weight as Weight
     from festinger.memory.why import Why as Why
+    from festinger.proposals.proposal import Proposal as Proposal
+    from festinger.proposals.verdict import Verdict as Verdict
     from festinger.settings.tree import Settings as Settings
 
 __version__ = "0.1.0"
@@ -37,7 +39,9 @@ __all__ = [
     "Learned",
     "Memory",
     "Origin",
+    "Proposal",
     "Settings",
+    "Verdict",
     "Weight",
     "Why",
     "__version__",
@@ -53,7 +57,9 @@ _HOMES = {
     "Learned": "festinger.memory.learned",
     "Memory": "festinger.app.memory",
     "Origin": "festinger.ids",
+    "Proposal": "festinger.proposals.proposal",
     "Settings": "festinger.settings.tree",
+    "Verdict": "festinger.proposals.verdict",
     "Weight": "festinger.memory.weight",
     "Why": "festinger.memory.why",
     "open": "festinger.app.memory",

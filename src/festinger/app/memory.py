@@ -16,6 +16,7 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
+from festinger.app.asking import Asking
 from festinger.app.conversations import OWNER, Conversations
 from festinger.app.conversations import origin_of as origin_of
 from festinger.app.feed import follow_events
@@ -69,7 +70,7 @@ Named = str | UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory(Conversations):
+class Memory(Conversations, Asking):
     """One memory, as one agent in one space sees it. Made by `festinger.open`."""
 
     space: SpaceId

@@ -65,6 +65,8 @@ class Priority(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
+    """A suggested change: what it asks for, where it stands, and how often and since when it was seen."""
+
     space_id: SpaceId
     id: ProposalId
     fingerprint: str

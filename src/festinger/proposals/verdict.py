@@ -91,17 +91,22 @@ class Said:
     """The version that the person saw."""
     session: SessionId | None = None
     """The conversation in which it was said, if it was in one."""
+    digest: str = ""
+    """Of the whole message, where a channel must tell whether the same one comes again."""
 
     @property
     def fields(self) -> dict[str, Any]:
         """What is kept beside the kind and the note."""
         given = {"of": shown(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
         given |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
+        given |= {"digest": self.digest}
         return {name: value for name, value in given.items() if value not in (None, "", {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
+    """What somebody said of a proposal, whether it was acted on or not."""
+
     id: UUID
     proposal_id: ProposalId
     kind: Kind
