@@ -60,6 +60,7 @@ def build_recall(app: "App") -> RecallRoom:
             retrieval=chosen.retrieval,
             outcomes=chosen.outcomes,
             rerank_timeout_ms=chosen.rerank.timeout_ms,
+            reranks=bool(chosen.rerank.model),
             trusts=lambda origin: trusts.get(Origin(origin), 0.5),
         )
 

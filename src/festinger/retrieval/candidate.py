@@ -69,6 +69,8 @@ class Candidate:
     lessons: tuple[Lesson, ...] = ()
     ages: tuple[float, ...] = ()
     """Seconds since each time that it was read and used."""
+    causes: int = 1
+    """Distinct causes that count for it; what was said was said once."""
 
     @property
     def happened(self) -> datetime:
@@ -143,6 +145,7 @@ def candidate_of(
         partners=tuple(zip(row["partners"] or (), row["strengths"] or (), strict=True)),
         lessons=_lessons(row),
         ages=tuple(row["ages"] or ()),
+        causes=row["causes"],
     )
 
 

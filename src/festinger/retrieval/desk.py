@@ -60,6 +60,8 @@ class Terms:
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     outcomes: OutcomesSettings = field(default_factory=OutcomesSettings)
     rerank_timeout_ms: int = 400
+    reranks: bool = False
+    """Whether a reranker was chosen, whether or not it could be loaded."""
     trusts: Callable[[str], float] = lambda _origin: 0.5
 
 

@@ -1,10 +1,12 @@
-"""Do the counts of words agree with the texts?"""
+"""Do the counts of words agree with the texts, and how much sleeps?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from festinger.ids import SpaceId
+from festinger.memory.fading import LOST_A_DAY, LOST_WHEN_STALE, STALE_AFTER_DAYS, STALE_BELOW_READS
 from festinger.retrieval.desk import Desk
 from festinger.seeing.checks import Check, ok, warn
+from festinger.seeing.metrics import DORMANT
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.retrieval")
@@ -27,3 +29,25 @@ async def check_words(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
         )
     later = f"; {waiting:,} texts wait to be counted" if waiting else ""
     return ok("retrieval.words", f"The counts of words agree with the texts{later}.")
+
+
+async def measure(desk: Desk, spaces: Iterable[SpaceId]) -> None:
+    """Move the gauge to how many memories sleep now."""
+    DORMANT.set(sum([await sleeping(desk, space) for space in spaces]))
+
+
+async def sleeping(desk: Desk, space: SpaceId) -> int:
+    """How many memories of a space come to mind only by a strong cue."""
+    settings = desk.terms(space).retrieval
+    row = await desk.store.one(
+        Q["count_dormant"],
+        space=space,
+        at=desk.clock(),
+        kinds=list(settings.dormant_kinds),
+        below=settings.dormant_below,
+        lost_a_day=LOST_A_DAY,
+        lost_when_stale=LOST_WHEN_STALE,
+        stale_after=STALE_AFTER_DAYS,
+        stale_below=STALE_BELOW_READS,
+    )
+    return int(row["sleeping"])

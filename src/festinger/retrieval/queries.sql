@@ -209,7 +209,7 @@ select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content
         select max(t.at) from turn_index t
         where t.space_id = m.space_id and t.turn_id = any(sources.ids) and t.part = 0) as said_at, m.last_accessed, m.last_confirmed, m.source, m.session_id,
     m.subject_key, m.attribute_key, m.version, m.seq as place, coalesce(m.agent_id, '') as owner,
-    m.subject as speaker,
+    m.subject as speaker, m.cause_count as causes,
     length(m.content_tsv) as len, held.terms, held.own, held.beside,
     halfvec_send(v.embedding::halfvec) as vector, null::double precision as best,
     sources.ids as derives_from,
@@ -253,7 +253,7 @@ union all
 select 'turn', t.turn_id, 'turn', whole.content, null, t.context,
     t.origin, t.trust, 0.5, 1.0, 4.0, 0, false, 'active',
     t.at, t.at, t.at, null, null, t.episode_id::text, t.session_id,
-    null, null, 1, t.seq, t.agent_id, t.speaker,
+    null, null, 1, t.seq, t.agent_id, t.speaker, 1,
     t.len, held.terms, held.own, held.beside,
     halfvec_send(case when t.model = {model} then t.embedding end), whole.best,
     '{}'::uuid[], false,
@@ -718,6 +718,19 @@ with wanted as (
 insert into identifier_part (space_id, part, type, ref)
 select %(space)s, w.part, %(source)s, w.ref from wanted w
 on conflict do nothing;
+
+-- name: count_dormant
+-- How many memories sleep: faded below a center, of kinds that may, and no person's word. Fading as it is read.
+select count(*) as sleeping from memory m
+cross join lateral (
+    select greatest(0, extract(epoch from %(at)s::timestamptz
+        - greatest(m.created_at, m.last_accessed, m.last_confirmed))) / 86400 as days
+) as idle
+where m.space_id = %(space)s and m.status = 'active' and m.kind = any(%(kinds)s) and m.origin <> 'person'
+  and not m.immutable
+  and m.weight_alpha / (m.weight_alpha + m.weight_beta + %(lost_a_day)s * idle.days
+      + case when idle.days >= %(stale_after)s and m.access_count < %(stale_below)s then %(lost_when_stale)s else 0 end)
+      < %(below)s;
 
 -- name: counts_differ
 -- How many of some words stand in as many texts as was counted, and how many do not; without texts that wait.

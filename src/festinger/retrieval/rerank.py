@@ -24,14 +24,16 @@ async def reranked(
     desk: Desk, place: Place, wish: Wish, hits: list[Hit], *, settings: RetrievalSettings
 ) -> tuple[list[Hit], tuple[str, ...]]:
     """The hits in their order, and what was gone without."""
-    reranker = desk.reranker()
-    if reranker is None or not hits or wish.hurried:
+    reranker, terms = desk.reranker(), desk.terms(place.space)
+    if not hits or wish.hurried:
         return hits, ()
+    if reranker is None:
+        return hits, (RERANKER,) if terms.reranks else ()
     most = min(MOST_READ, max(settings.rerank_top, 2 * wish.limit))
     read, rest = hits[:most], hits[most:]
     texts = [read_as(hit) for hit in read]
     try:
-        async with asyncio.timeout(desk.terms(place.space).rerank_timeout_ms / 1000):
+        async with asyncio.timeout(terms.rerank_timeout_ms / 1000):
             scores = await reranker.score(wish.cue, texts)
     except (FestingerError, TimeoutError):
         return hits, (RERANKER,)

@@ -1,7 +1,8 @@
 """Why did this come to mind?
 
 Every hit can say it: its place in each arm, the words that matched, what spoke for it, how good the evidence is, where
-it comes from, and one plain sentence. Nothing is decided here.
+it comes from, and one plain sentence. What does not apply is left out: nothing that is told is null. Nothing is decided
+here.
 """
 
 from datetime import datetime
@@ -53,11 +54,13 @@ def why(
         "newer_first": hit.moved,
         "origin": each.origin,
         "source": each.source,
+        "causes": each.causes,
         "said_at": iso(each.said_at),
         "event_time": iso(each.event_time) if each.event_time else None,
         "version": each.version,
     }
-    return {**told, "sentence": sentence(hit, terms, bar=bar)}
+    known = {name: value for name, value in told.items() if value is not None}
+    return {**known, "sentence": sentence(hit, terms, bar=bar)}
 
 
 def activity(each: Candidate, *, now: datetime, settings: RetrievalSettings) -> dict[str, float | None]:
