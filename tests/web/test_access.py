@@ -45,6 +45,8 @@ MATRIX: dict[str, dict[str, tuple[int, ...]]] = {
 }
 
 ROWS: dict[tuple[str, str], str] = {
+    # A signature takes the place of a key.
+    ("POST", "/admin/api/verdicts"): "probe",
     ("POST", "/admin/api/forget"): "review",
     ("POST", "/admin/api/memories/{id}/forget"): "review",
     ("POST", "/admin/api/repair"): "review",

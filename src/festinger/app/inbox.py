@@ -19,6 +19,7 @@ from festinger.jobs.work import Queue
 from festinger.proposals import pairs, shelf
 from festinger.proposals.comparing import Comparison, compare
 from festinger.proposals.desk import Desk, Key
+from festinger.proposals.digest import DIGEST, remind
 from festinger.proposals.meaning import compare as compare_meanings
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.promote import promote
@@ -133,7 +134,11 @@ def register_inbox(app: "App", room: InboxRoom) -> None:
             for space in app.directory.ids():
                 await desk.ask(transaction, REFINGERPRINT, space=space)
 
+    async def remind_everywhere(_run: Run) -> int:
+        return sum([(await remind(desk, space)).open for space in app.directory.ids()])
+
     app.jobs.register(PROMOTE, promote_everywhere, queue=Queue.SLEEP, schedule="proposals.promote_schedule")
     app.jobs.register(COMPARE, compare_space, queue=Queue.JUDGE, limit=COMPARING_LIMIT)
     app.jobs.register(REFINGERPRINT, fingerprint_anew, queue=Queue.SLEEP)
+    app.jobs.register(DIGEST, remind_everywhere, queue=Queue.SEND, schedule="proposals.digest_schedule")
     app.outbox.subscribe("setting_changed", REFINGERPRINT, profile_changed)

@@ -35,6 +35,7 @@ from festinger.app.recalling import RecallRoom, build_recall, register_recall
 from festinger.app.reflecting import register_reflecting
 from festinger.app.remembering import MemoryRoom, build_memory, register_memory
 from festinger.app.tools import Tools
+from festinger.app.webhook import register_webhook
 from festinger.app.world import WorldRoom, build_world, keep_world, register_world
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
@@ -223,6 +224,7 @@ def _build_rooms(app: App) -> None:
     register_deciding(app, app.deciding)
     register_detectors(app, app.inbox.desk)
     register_reflecting(app, app.inbox.desk)
+    register_webhook(app)
 
 
 @asynccontextmanager

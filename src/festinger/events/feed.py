@@ -7,6 +7,7 @@ that falls a thousand events behind after it had caught up is told of the gap an
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from festinger.errors import NotFound
 from festinger.events.event import Event, event_of
@@ -67,6 +68,12 @@ async def settled(transaction: Transaction) -> int:
     last = await transaction.value(Q["last_number"])
     until: int = await transaction.value(Q["settled_until"], last=last)
     return until
+
+
+async def find_event(store: Store | Transaction, space: SpaceId, id_: UUID) -> Event | None:
+    """One event; none if it is not kept any more."""
+    row = await store.maybe(Q["find_event"], space=space, id=id_)
+    return event_of(row) if row else None
 
 
 async def history(

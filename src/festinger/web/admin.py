@@ -40,6 +40,7 @@ from festinger.web import (
     tending,
     tuning,
     usefulness,
+    webhook,
     work,
     world,
     worldview,
@@ -76,6 +77,7 @@ ROUTES: tuple[Route, ...] = (
     *inbox.ROUTES,
     *proposals.ROUTES,
     *deciding.ROUTES,
+    *webhook.ROUTES,
     *reviewers.ROUTES,
 )
 
