@@ -143,7 +143,14 @@ def test_names_of_sessions_and_tools_come_out_as_text(text: str):
             "count": 2,
             "detail": text,
         }
-        frame = {"version": "1", "here": "/admin/loops", "suffix": "", "person": None, "form_token": ""}
+        frame = {
+            "version": "1",
+            "here": "/admin/loops",
+            "suffix": "",
+            "person": None,
+            "form_token": "",
+            "in_all": None,
+        }
         now = {"at": MONDAY, "session": text, "what": (text, text), "count": 2, "is_stopped": True}
         shown = {"live": [row], "now": [now], "events": [row], "next": None}
         return bytes(page("loops.html", {**frame, **shown}).body).decode()

@@ -196,7 +196,7 @@ def data(text: str, about: str) -> dict[str, object]:
         ],
     }
     return {
-        "item": item, "version": text, "here": text, "suffix": text, "person": text, "form_token": text,
+        "item": item, "version": text, "here": text, "suffix": text, "person": text, "form_token": text, "in_all": 3,
         "may_review": True, "may_write": True,
     }  # fmt: skip
 

@@ -64,6 +64,7 @@ def data(text: str) -> dict[str, object]:
         "world": {"pending": text, "last_run": None},
         "may_write": True,
         "form_token": text,
+        "in_all": 3,
         "suffix": text,
         "parts": [fail("store.server", text, text).as_json() | {"name": text, "severity": text}],
     }

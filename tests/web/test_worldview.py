@@ -101,5 +101,5 @@ def data(text: str) -> dict[str, object]:
         "picture": drawn(found, now=MONDAY, recent=MONDAY - MONDAY), "quarantine": [held],
         "decided": {"concept": text, "parent": text, "status": text},
         "wanted": [{"token": text, "encounters": 4}], "version": text, "here": text, "suffix": text,
-        "person": text, "form_token": text, "may_write": True, "may_review": True,
+        "person": text, "form_token": text, "in_all": 3, "may_write": True, "may_review": True,
     }  # fmt: skip
