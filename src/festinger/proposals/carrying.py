@@ -14,6 +14,7 @@ from festinger.ids import SpaceId
 from festinger.proposals.deciding import put_off_until, require_fresh, silence
 from festinger.proposals.effects import Afterwards, Applied, Deed, effect_for, nothing_more
 from festinger.proposals.family import family_of, held, root_of
+from festinger.proposals.forgetting import aims_at_forgotten
 from festinger.proposals.keeping import recount, subject_of
 from festinger.proposals.moving import reword, save
 from festinger.proposals.office import Office
@@ -74,6 +75,8 @@ async def carry_out(hearing: Hearing) -> Carried:
 
 
 async def _approve(hearing: Hearing) -> Carried:
+    if aims_at_forgotten(hearing.proposal):
+        return await _close_forgotten(hearing)
     office, now = hearing.office, hearing.office.desk.clock()
     meant = edited(hearing.proposal, hearing.verdict.fields.get("edits", {}))
     effect = effect_for(office.effects, meant.type)

@@ -10,10 +10,16 @@ from uuid import UUID
 
 from festinger.ids import SpaceId
 from festinger.proposals.desk import Desk
+from festinger.proposals.proposal import Proposal
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")
+
+
+def aims_at_forgotten(proposal: Proposal) -> bool:
+    """Whether what it would change is gone; it can only be closed."""
+    return bool(proposal.target.get("forgotten"))
 
 
 async def forget(desk: Desk, transaction: Transaction, space: SpaceId, ids: Sequence[UUID]) -> int:

@@ -509,8 +509,8 @@ where s.space_id = %(space)s
 returning s.id, s.proposal_id;
 
 -- name: forget_payloads
--- Empties what proposals would do to something that was forgotten.
-update proposal p set payload = '{}', target = '{}', version = p.version + 1
+-- Empties what proposals would do to something that was forgotten, and marks them for it.
+update proposal p set payload = '{}', target = '{"forgotten": true}', version = p.version + 1
 where p.space_id = %(space)s
   and exists (select from unnest(%(ids)s::text[]) as named (id)
               where jsonb_path_exists(p.payload, '$.** ? (@ == $id)', jsonb_build_object('id', named.id))
