@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proposals.detectors.finding import event
 from tests.proposals.test_deciding import proposal
-from tests.proposals.test_sheet import card
+from tests.proposals.test_sheet import LOOK, card
 
 from festinger.errors import BadSignature
 from festinger.proposals.webhook import check, headers, mark_of, message, signed
@@ -57,11 +57,14 @@ def test_what_is_old_changed_or_not_signed_is_refused(header: str, body: bytes):
 def test_a_message_is_the_card_with_links_and_hidden_characters_shown():
     told = event("proposal_promoted", proposal=str(proposal().id))
 
-    said = message(told, card(proposal(what="Retry\u202e it")))
+    said = message(told, card(proposal(what="Retry\u202e it")), LOOK)
 
     assert said["event"] == "proposal_promoted"
     assert said["proposal"]["what"] == "Retry⟦U+202E⟧ it"
     assert said["proposal"]["seen_count"] == 2
+    assert said["proposal"]["sightings"] == 2
+    assert said["proposal"]["seen"][0]["origin"] == "tool"
+    assert said["effect"]["says"] == LOOK.says
     assert said["links"]["verdict"] == "/admin/api/verdicts"
     named = headers(told, b"{}", secret=SECRET, at=NOW)
     assert (named["Festinger-Event"], named["Festinger-Delivery"]) == ("proposal_promoted", str(told.id))

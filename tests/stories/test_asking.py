@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.app.effects.approving import ADA
 from tests.app.house import told
-from tests.jobs.desk import drain
-from tests.stories.model import ToolCall, Turn
+from tests.jobs.desk import drain, rows, run_sql
+from tests.stories.model import REPLY, ToolCall, Turn
 from tests.stories.stage import Stage, stage
 
 from festinger.app.conversing import CLOSE_IDLE
@@ -88,7 +88,7 @@ async def scanned(at: Stage, folder: Folder) -> None:
     await folder.scan()
 
 
-@pytest.mark.requirement("H-76", "H-77", "H-84", "H-94")
+@pytest.mark.requirement("H-76", "H-77", "H-84")
 async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decides_in_a_file_and_takes_it_back(
     database_url: str, tmp_path: Path
 ):
@@ -141,3 +141,21 @@ async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decid
         await troubled(at, "much-later", "fetch")
         again = await proposal(at, FETCH)
         assert (again.state, again.seen_count) == (State.WAITING, 1)
+
+
+@pytest.mark.requirement("H-94")
+async def test_a_fault_in_the_room_of_proposals_leaves_every_conversation_as_it_was(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path) as at:
+        await run_sql(at.app.store, "alter table proposal_sighting rename to gone")
+        await troubled(at, "one", "search")
+        after = await at.post("/api/chat", _body([{"role": "user", "content": "Hello again."}]))
+
+        assert (after.status, after.body["message"]["content"]) == (200, REPLY)
+        assert after.memory != "off"
+        failed = await rows(
+            at.app.store,
+            "select subscriber, state from event_delivery where subscriber = 'detect_tool_failure'",
+        )
+        assert [row["state"] for row in failed] == ["waiting"]

@@ -79,9 +79,10 @@ async def tell(app: "App", space: SpaceId, event: UUID, *, to: str) -> bool:
         return False
     try:
         card = await app.inbox.card(space, proposal_of_event(told))
+        look = await app.deciding.would_do(space, card.proposal)
     except NotFound:
         return False
-    body = orjson.dumps(message(told, card))
+    body = orjson.dumps(message(told, card, look))
     secret = terms.secret.get_secret_value() if terms.secret else ""
     given = headers(told, body, secret=secret, at=app.tools.clock())
     await post(url, body, headers=given, offline=app.settings.now.offline)

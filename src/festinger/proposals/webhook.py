@@ -16,6 +16,7 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import BadSignature
 from festinger.events.event import Event
+from festinger.proposals.effects import Look
 from festinger.proposals.shelf import Card
 
 SIGNATURE = "Festinger-Signature"
@@ -50,8 +51,8 @@ def check(header: str, secret: str, body: bytes, *, now: datetime, tolerance: in
         raise BadSignature(f"The message was not signed within {tolerance} seconds of now.")
 
 
-def message(event: Event, card: Card) -> dict[str, Any]:
-    """What others are told of an event, with the card as it is now."""
+def message(event: Event, card: Card, look: Look) -> dict[str, Any]:
+    """What others are told of an event, with the card as it is now and what an approval would do."""
     proposal = card.proposal.id
     return {
         "event": event.name,
@@ -60,6 +61,7 @@ def message(event: Event, card: Card) -> dict[str, Any]:
         "space": event.space,
         "told": dict(event.payload),
         "proposal": card.as_json(),
+        "effect": {"says": look.says, "gone": list(look.gone)},
         "links": {"page": PAGE.format(proposal), "card": CARD.format(proposal), "verdict": ANSWER},
     }
 
