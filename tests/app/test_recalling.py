@@ -1,5 +1,6 @@
 """Recalling, joined to the house: what outcomes teach it, what is forgotten with it, and what it counts anew."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,12 @@ from tests.app.test_outcomes import handle, learnt
 from tests.jobs.desk import drain, rows
 
 from festinger.app.wiring import Start
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin
+from festinger.memory.given import Given
+from festinger.memory.kinds import Kind
+from festinger.memory.learn import learn
+from festinger.memory.memory import Place
+from festinger.seeing.metrics import DORMANT
 
 LIFT = "The lift of the harbour office needs a key after nine."
 
@@ -39,3 +46,18 @@ async def test_a_report_teaches_the_question_and_forgetting_takes_all_of_it_away
     assert (str(taught["memory_id"]), taught["reward"], taught["weight"]) == (lift, 1.0, 1.0)
     assert [row["cue"] for row in kept] == ["when does the lift need a key?"]
     assert left == [[], [], [], [], []]
+
+
+@pytest.mark.requirement("R-84")
+async def test_a_scrape_tells_how_much_sleeps(database_url: str, tmp_path: Path):
+    hands = Hands()
+    async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
+        place = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
+        musing = Given(text="We mused about lanterns.", kind=Kind.EPISODIC, origin=Origin.MODEL)
+        await learn(app.memory.desk, place, musing)
+        await app.measure()
+        awake = DORMANT._value.get()
+        hands.forward(timedelta(days=400))
+        await app.measure()
+
+    assert (awake, DORMANT._value.get()) == (0.0, 1.0)

@@ -19,6 +19,7 @@ from festinger.embedding.profiles import (
 from festinger.errors import BadSetting
 
 DEFAULT = "onnx:all-minilm-l6-v2"
+MEASURING = ("calibrate.py", "opposition.py")
 SOURCE = Path(__file__).parents[2] / "src" / "festinger"
 
 
@@ -130,13 +131,22 @@ def test_a_wrong_file_is_refused_by_name(text: str):
 
 @pytest.mark.requirement("X-76")
 def test_no_threshold_stands_in_the_code_of_this_room():
-    """The reference numbers occur in `profiles.toml` and in no module."""
+    """The reference numbers occur in `profiles.toml` and in no module but those that measure."""
     readings = bundled_profiles()[REFERENCE].readings.values()
     numbers = {str(reading.value) for reading in readings if reading.value is not None}
-    modules = [path for path in (SOURCE / "embedding").glob("*.py") if path.name != "calibrate.py"]
+    modules = [path for path in (SOURCE / "embedding").glob("*.py") if path.name not in MEASURING]
 
     found = {
         (path.name, number) for path in modules for number in numbers if f" {number}" in path.read_text()
     }
 
     assert found == set()
+
+
+@pytest.mark.requirement("R-11")
+def test_the_bundled_model_loses_by_kinds_and_therefore_has_none_and_says_so():
+    text = (SOURCE / "embedding" / "profiles.toml").read_text()
+    above = text.partition(f'[models."{DEFAULT}"]')[0].rpartition("\n\n")[2]
+
+    assert bundled_profiles()[DEFAULT].kinds == {}
+    assert "No kind prefixes" in above

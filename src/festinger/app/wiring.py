@@ -53,6 +53,7 @@ from festinger.llm.switchboard import Outside, Switchboard
 from festinger.memory import health as memory_health
 from festinger.outcomes import tally as outcomes_tally
 from festinger.proposals import health as proposals_health
+from festinger.retrieval import health as retrieval_health
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.loaded import Row
@@ -149,6 +150,7 @@ class App:
         await memory_health.measure(self.memory.desk, self.directory.ids())
         await outcomes_tally.measure(self.outcomes.desk, self.directory.ids())
         await proposals_health.measure(self.inbox.desk, self.directory.ids())
+        await retrieval_health.measure(self.recall.desk, self.directory.ids())
 
 
 @asynccontextmanager

@@ -174,14 +174,15 @@ on conflict (space_id, memory_id, model, purpose) do update
 set dims = excluded.dims, text_hash = excluded.text_hash, embedding = excluded.embedding, at = excluded.at;
 
 -- name: unembedded
--- Memories without a vector of a model, or with one of other words; the newest day first, and of a day the
--- heaviest.
+-- Memories without both vectors of a model, or with one of other words or of another context; the newest day first,
+-- and of a day the heaviest.
 select m.* from memory m
 where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined')
-  and not exists (
-      select from memory_vector v
-      where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s and v.purpose = 'compare'
-        and v.text_hash = sha256(convert_to(m.content, 'UTF8')))
+  and 2 > (
+      select count(*) from memory_vector v
+      where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s
+        and v.text_hash = sha256(convert_to(case v.purpose when 'compare' then m.content
+            when 'store' then coalesce(m.content_contextualized, m.content) end, 'UTF8')))
 order by date_trunc('day', m.created_at, 'UTC') desc, m.weight_alpha / (m.weight_alpha + m.weight_beta) desc, m.seq desc
 limit %(limit)s;
 
@@ -1221,11 +1222,12 @@ limit least(%(limit)s, greatest(0,
     (select count(*) from memory a where a.space_id = %(space)s and a.status = 'active') - %(most)s));
 
 -- name: count_embedded
--- How many live memories have a vector of a model and of their present words, and how many there are.
-select count(*) as total, count(*) filter (where exists (
-    select from memory_vector v
-    where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s and v.purpose = 'compare'
-      and v.text_hash = sha256(convert_to(m.content, 'UTF8')))) as done
+-- How many live memories have both vectors of a model, of their present words and context, and how many there are.
+select count(*) as total, count(*) filter (where 2 = (
+    select count(*) from memory_vector v
+    where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s
+      and v.text_hash = sha256(convert_to(case v.purpose when 'compare' then m.content
+          when 'store' then coalesce(m.content_contextualized, m.content) end, 'UTF8')))) as done
 from memory m
 where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined');
 

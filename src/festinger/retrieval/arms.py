@@ -164,7 +164,21 @@ async def find(
     arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named]))
     if probe is None:
         arms.pop(VECTOR_ARM, None)
+    if wish.blend is Blend.MIND:
+        arms = _prefiltered(arms, rows, settings)
     return Found(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
+
+
+def _prefiltered(
+    arms: Mapping[str, Sequence[UUID]], rows: Sequence[Mapping[str, Any]], settings: RetrievalSettings
+) -> dict[str, list[UUID]]:
+    """All that a mind looks at, memories and turns together: what is nearest, and what shares the most words."""
+    most = {VECTOR_ARM: settings.prefilter, WORDS_ARM: settings.arm_size}
+    scores = {(row["arm"], row["ref"]): row["score"] or 0.0 for row in rows}
+    return {
+        arm: sorted(arms.get(arm, ()), key=lambda ref: (-scores.get((arm, ref), 0.0), ref))[:number]
+        for arm, number in most.items()
+    }
 
 
 def ways(read: CueRead, probe: Probe | None) -> str:

@@ -42,7 +42,8 @@ select
 
 -- name: candidates
 -- What each way of searching finds: by meaning (over all vectors of few, by the index of many), by words, by time.
--- Who may be seen is said once for memories and once for turns, and holds for every way.
+-- Who may be seen is said once for memories and once for turns, and holds for every way. Each says how good it is in
+-- its way, where that is known here.
 with eligible as not materialized (
     select m.space_id, m.id, m.content_tsv, coalesce(m.event_time, m.created_at) as happened from memory m
     where m.space_id = %(space)s and (m.agent_id is null or m.agent_id = %(agent)s)
@@ -86,80 +87,84 @@ with eligible as not materialized (
     order by (select sum(a.turn_idf) from asked a where s.content_tsv @@ a.q) desc nulls last, s.len, s.turn_id
     limit %(close)s
 )
-select 'vector' as arm, 'memory' as type, near.id as ref from (
-    select e.id from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
+select 'vector' as arm, 'memory' as type, near.id as ref, -near.far as score from (
+    select e.id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far
+    from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
     where %(by_vector)s and %(memories_whole)s
       and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-    order by (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0, e.id limit %(near)s
+    order by far, e.id limit %(near)s
 ) as near
 union all
-select 'vector', 'memory', near.id from (
-    select e.id from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
+select 'vector', 'memory', near.id, -near.far from (
+    select e.id, v.embedding::halfvec({dims}) <=> %(probe)s::halfvec as far
+    from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
     where %(by_vector)s and not %(memories_whole)s
       and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-    order by v.embedding::halfvec({dims}) <=> %(probe)s::halfvec limit %(near)s
+    order by far limit %(near)s
 ) as near
 union all
-select distinct 'vector', 'turn', near.turn_id from (
-    select s.turn_id from said s
+select 'vector', 'turn', near.turn_id, -min(near.far) from (
+    select s.turn_id, (s.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far from said s
     where %(by_vector)s and %(turns_whole)s and s.model = {model}
-    order by (s.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0, s.turn_id limit 2 * %(near)s
-) as near
+    order by far, s.turn_id limit 2 * %(near)s
+) as near group by near.turn_id
 union all
-select distinct 'vector', 'turn', near.turn_id from (
-    select s.turn_id from said s
+select 'vector', 'turn', near.turn_id, -min(near.far) from (
+    select s.turn_id, s.embedding::halfvec({dims}) <=> %(probe)s::halfvec as far from said s
     where %(by_vector)s and not %(turns_whole)s and s.model = {model}
-    order by s.embedding::halfvec({dims}) <=> %(probe)s::halfvec limit 2 * %(near)s
-) as near
+    order by far limit 2 * %(near)s
+) as near group by near.turn_id
 union all
-select 'words', 'memory', best.id from (
-    select p.id from memory_pool p
+select 'words', 'memory', best.id, best.bm25 from (
+    select p.id, sum(w.idf * held.tf * (%(k1)s::double precision + 1) / (held.tf + %(k1)s::double precision
+        * (1 - %(b)s::double precision + %(b)s::double precision * p.len
+            / %(memory_average)s::double precision))) as bm25
+    from memory_pool p
     cross join lateral unnest(p.content_tsv) as u (lexeme, positions, weights)
     join unnest(%(terms)s::text[], %(memory_idfs)s::double precision[]) as w (term, idf) on w.term = u.lexeme
     cross join lateral (select coalesce(cardinality(u.positions), 1) as tf) as held
     group by p.id, p.len
-    order by sum(w.idf * held.tf * (%(k1)s::double precision + 1) / (held.tf + %(k1)s::double precision
-        * (1 - %(b)s::double precision + %(b)s::double precision * p.len
-            / %(memory_average)s::double precision))) desc, p.id
+    order by bm25 desc, p.id
     limit %(arm)s
 ) as best
 union all
-select 'words', 'turn', best.turn_id from (
-    select p.turn_id from turn_pool p
+select 'words', 'turn', best.turn_id, best.bm25 from (
+    select p.turn_id, sum(w.idf * held.tf * (%(k1)s::double precision + 1) / (held.tf + %(k1)s::double precision
+        * (1 - %(b)s::double precision + %(b)s::double precision * p.len
+            / %(turn_average)s::double precision))) as bm25
+    from turn_pool p
     cross join lateral unnest(p.content_tsv) as u (lexeme, positions, weights)
     join unnest(%(terms)s::text[], %(turn_idfs)s::double precision[]) as w (term, idf) on w.term = u.lexeme
     cross join lateral (select cardinality(array_positions(u.weights, 'A'))
         + %(beside)s::double precision * cardinality(array_positions(u.weights, 'D')) as tf) as held
     where held.tf > 0
     group by p.turn_id, p.len
-    order by sum(w.idf * held.tf * (%(k1)s::double precision + 1) / (held.tf + %(k1)s::double precision
-        * (1 - %(b)s::double precision + %(b)s::double precision * p.len
-            / %(turn_average)s::double precision))) desc, p.turn_id
+    order by bm25 desc, p.turn_id
     limit %(arm)s
 ) as best
 union all
-select 'time', 'memory', dated.id from (
+select 'time', 'memory', dated.id, null::double precision from (
     select e.id from eligible e
     where %(from)s::timestamptz is not null and e.happened >= %(from)s and e.happened < %(to)s
     order by (select sum(a.memory_idf) from asked a where e.content_tsv @@ a.q) desc nulls last,
         e.happened desc, e.id limit %(arm)s
 ) as dated
 union all
-select 'time', 'turn', dated.turn_id from (
+select 'time', 'turn', dated.turn_id, null::double precision from (
     select s.turn_id from said s
     where %(from)s::timestamptz is not null and s.at >= %(from)s and s.at < %(to)s and s.part = 0
     order by (select sum(a.turn_idf) from asked a where s.content_tsv @@ a.q) desc nulls last,
         s.at desc, s.turn_id limit %(arm)s
 ) as dated
 union all
-select 'named', 'memory', named.id from (
+select 'named', 'memory', named.id, null::double precision from (
     select e.id from (select p.ref from identifier_part p where %(by_words)s and p.space_id = %(space)s
         and p.type = 'memory' and p.part = any(%(terms)s) limit %(close)s) as p
     join eligible e on e.id = p.ref
     group by e.id order by count(*) desc, e.id limit %(arm)s
 ) as named
 union all
-select 'named', 'turn', named.turn_id from (
+select 'named', 'turn', named.turn_id, null::double precision from (
     select s.turn_id from (select p.ref from identifier_part p where %(by_words)s and p.space_id = %(space)s
         and p.type = 'turn' and p.part = any(%(terms)s) limit %(close)s) as p
     join said s on s.turn_id = p.ref and s.part = 0
