@@ -117,6 +117,7 @@ def test_why_two_proposals_are_not_one_is_explained(shell: Shell):
     assert "knows spellings, not meanings" in said.lines[4]
 
 
+@pytest.mark.requirement("H-85")
 def test_hidden_characters_are_shown_by_their_number(shell: Shell):
     made = propose(shell, HIDDEN)
     told = shell("inbox").out + shell("inbox", "show", made).out

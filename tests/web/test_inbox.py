@@ -92,6 +92,7 @@ async def test_what_is_approved_may_be_changed_first(database_url: str, tmp_path
         assert [task["title"] for task in await at.table("task")] == ["Retry it twice"]
 
 
+@pytest.mark.requirement("H-85")
 async def test_a_card_shows_hidden_characters_causes_beside_counts_and_the_effect_as_text_alone(
     database_url: str, tmp_path: Path
 ):
