@@ -17,7 +17,7 @@ from festinger.retrieval.packing import packed
 from festinger.retrieval.rerank import reordered
 from festinger.retrieval.scoring import is_dormant, thresholds_of, wakes
 from festinger.retrieval.weighing import Prior
-from festinger.retrieval.words import NOTHING_HELD
+from festinger.retrieval.words import NOTHING_HELD, Held
 from festinger.settings.tree import RetrievalSettings
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -79,6 +79,10 @@ def near(cosine: float) -> np.ndarray[Any, np.dtype[np.float32]]:
     return np.array([cosine, np.sqrt(1 - cosine**2)], dtype=np.float32)
 
 
+def equally(_word: str) -> float:
+    return 1.0
+
+
 SLOT = ("dana", "lives in")
 
 
@@ -96,7 +100,7 @@ def test_of_what_fills_one_slot_the_newest_comes_first():
         hit(3, 0.8, slot=SLOT, event_time=MONDAY),
     ]
 
-    moved = newer_first(hits, window=0.3, bar=None)
+    moved = newer_first(hits, window=0.3, bar=None, worth=equally)
 
     assert numbers(moved) == [3, 2, 1]
     assert [each.moved for each in moved] == [True, False, True]
@@ -105,7 +109,7 @@ def test_of_what_fills_one_slot_the_newest_comes_first():
 def test_within_one_moment_what_was_said_later_is_newer():
     hits = [hit(1, 1.0, slot=SLOT), hit(2, 0.9, slot=SLOT)]
 
-    assert numbers(newer_first(hits, window=0.3, bar=None)) == [2, 1]
+    assert numbers(newer_first(hits, window=0.3, bar=None, worth=equally)) == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -117,14 +121,45 @@ def test_what_is_not_about_the_same_keeps_its_place(other: dict[str, Any]):
     given = {"score": 0.9, "slot": SLOT, **other}
     hits = [hit(1, 1.0, slot=SLOT, event_time=MONDAY - DAY), hit(2, given.pop("score"), **given)]
 
-    assert numbers(newer_first(hits, window=0.3, bar=None)) == [1, 2]
+    assert numbers(newer_first(hits, window=0.3, bar=None, worth=equally)) == [1, 2]
 
 
 def test_nearness_in_meaning_counts_where_there_is_no_slot():
     hits = [hit(1, 1.0, vector=near(1.0)), hit(2, 0.9, vector=near(0.8))]
 
-    assert numbers(newer_first(hits, window=0.3, bar=0.75)) == [2, 1]
-    assert numbers(newer_first(hits, window=0.3, bar=0.85)) == [1, 2]
+    assert numbers(newer_first(hits, window=0.3, bar=0.75, worth=equally)) == [2, 1]
+    assert numbers(newer_first(hits, window=0.3, bar=0.85, worth=equally)) == [1, 2]
+
+
+def told(number: int, score: float, text: str, **more: Any) -> Hit:
+    words = Held(counts=dict.fromkeys(["weekly", "target"], 1.0), length=4)
+    return hit(number, score, **{"type": "turn", "content": text, "held": words, **more})
+
+
+def test_of_what_was_said_twice_with_other_numbers_the_newer_comes_first():
+    hits = [told(1, 1.0, "My weekly target is 1,200."), told(2, 0.8, "The weekly target is now 1,350.")]
+
+    assert numbers(newer_first(hits, window=0.3, bar=None, worth=equally)) == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"speaker": "bob"}, {"origin": "model"}, {"text": "I try to hit my weekly target."}, {"score": 0.6}],
+    ids=["another person", "a model", "no number", "far below"],
+)
+def test_a_turn_that_restates_nothing_keeps_its_place(other: dict[str, Any]):
+    given = {"score": 0.9, "text": "The weekly target is now 1,350.", **other}
+    hits = [told(1, 1.0, "My weekly target is 1,200."), told(2, **given)]
+
+    assert numbers(newer_first(hits, window=0.3, bar=None, worth=equally)) == [1, 2]
+
+
+def test_a_turn_from_far_behind_does_not_push_another_out_of_the_first_ten():
+    between = [hit(number, 0.95) for number in range(2, 11)]
+    hits = [told(1, 1.0, "My weekly target is 1,200."), *between, told(11, 0.9, "It is now 1,350.")]
+
+    assert numbers(newer_first(hits, window=0.3, bar=None, worth=equally)) == list(range(1, 12))
+    assert numbers(newer_first([*hits[:9], hits[10]], window=0.3, bar=None, worth=equally))[0] == 11
 
 
 @pytest.mark.requirement("R-36")

@@ -42,11 +42,13 @@ class Cue:
     asks_model: bool = False
     asks_past: bool = False
     span: Span | None = None
+    goes_on: bool = False
+    """Whether the time that it names has not ended: this year, today."""
 
     @property
     def wants_newest(self) -> bool:
         """Whether of two that differ the newer one is meant."""
-        return not (self.asks_past or self.span is not None)
+        return not self.asks_past and (self.span is None or self.goes_on)
 
 
 def cue_hash(cue: str) -> bytes:
@@ -57,6 +59,7 @@ def cue_hash(cue: str) -> bytes:
 def read_cue(text: str, *, now: datetime) -> Cue:
     without = tuple(_WITHOUT.findall(text))
     plain = _WITHOUT.sub(" ", text).strip() if without else text
+    span = span_in(plain, now=now)
     words = {word.lower() for word in _WORD.findall(plain)}
     return Cue(
         text=plain or text,
@@ -65,5 +68,6 @@ def read_cue(text: str, *, now: datetime) -> Cue:
         names=frozenset(words | {word.removesuffix("'s").removesuffix("’s") for word in words}),
         asks_model=_OWN_WORDS.search(plain) is not None,
         asks_past=_PAST.search(plain) is not None,
-        span=span_in(plain, now=now),
+        span=span,
+        goes_on=span is not None and span.start <= now < span.end,
     )

@@ -5,7 +5,7 @@ one, then by id. Among neighbours that tell of the same thing the newer comes fi
 that one, and a summary into what it sums up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -13,10 +13,14 @@ from uuid import UUID
 import numpy as np
 
 from festinger.retrieval.candidate import Candidate
+from festinger.retrieval.restating import restates
 from festinger.retrieval.weighing import Lesson, Prior
 
 FIRST_LOOKED_AT = 20
 """Best hits among which newer ones go first."""
+TURNS_LOOKED_AT = 10
+"""The same of turns, of which more tell a little of everything. Measured on the developers' half: among the first 20
+recall@10 of BEAM falls from .61 to .56, and the newer comes first no more often."""
 TWINS_AMONG = 60
 """Best hits among which twins are looked for; what lies behind them is hardly shown."""
 
@@ -57,11 +61,13 @@ def likeness(one: Candidate, other: Candidate) -> float | None:
     return float(one.vector @ other.vector)
 
 
-def newer_first(hits: Sequence[Hit], *, window: float, bar: float | None) -> list[Hit]:
+def newer_first(
+    hits: Sequence[Hit], *, window: float, bar: float | None, worth: Callable[[str], float]
+) -> list[Hit]:
     """Hits of one speaker about one thing, and about as good, share their places newest first.
 
-    `window` is how far below the better one's score the other may lie, `bar` how near they must be in meaning where
-    they fill no common slot.
+    `window` is how far below the better one's score the other may lie, `bar` how near memories must be in meaning
+    where they fill no common slot, `worth` how much a word of the cue says, by which turns are known to tell the same.
     """
     best, rest = list(hits[:FIRST_LOOKED_AT]), list(hits[FIRST_LOOKED_AT:])
     taken: set[int] = set()
@@ -73,7 +79,8 @@ def newer_first(hits: Sequence[Hit], *, window: float, bar: float | None) -> lis
             for other in range(place + 1, len(best))
             if other not in taken
             and best[other].score >= (1.0 - window) * hit.score
-            and _tell_of_the_same(hit.candidate, best[other].candidate, bar)
+            and (best[other].candidate.is_memory or other < TURNS_LOOKED_AT)
+            and _tell_of_the_same(hit.candidate, best[other].candidate, bar=bar, worth=worth)
         ]
         taken.update(group)
         newest = sorted((best[at] for at in group), key=lambda each: each.candidate.when, reverse=True)
@@ -82,15 +89,17 @@ def newer_first(hits: Sequence[Hit], *, window: float, bar: float | None) -> lis
     return best + rest
 
 
-def _tell_of_the_same(one: Candidate, other: Candidate, bar: float | None) -> bool:
+def _tell_of_the_same(
+    one: Candidate, other: Candidate, *, bar: float | None, worth: Callable[[str], float]
+) -> bool:
     if (one.origin, one.owner) != (other.origin, other.owner):
         return False
     if one.slot is not None and one.slot == other.slot:
         return True
-    if not (one.is_memory and other.is_memory) or one.speaker != other.speaker:
-        # The vector of a turn holds its neighbours' words: that two are near says little of what they tell. Measured
-        # on the developers' half: recall@10 of LoCoMo falls from .735 to .720, and the newer comes first no more often.
+    if one.type != other.type or one.speaker != other.speaker:
         return False
+    if not one.is_memory:
+        return restates(one, other, worth=worth)
     near = likeness(one, other)
     return near is not None and bar is not None and near >= bar
 

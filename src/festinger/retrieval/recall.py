@@ -12,7 +12,8 @@ from dataclasses import replace
 from festinger.errors import StoreDown
 from festinger.memory.memory import Place
 from festinger.retrieval.arms import EMBEDDER, embed_cue, missing_vectors, usable
-from festinger.retrieval.cue import Cue, read_cue
+from festinger.retrieval.candidate import TURN
+from festinger.retrieval.cue import read_cue
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.gate import Bar, is_open
 from festinger.retrieval.hit import Hit, in_exact_words, in_order, newer_first, without_sources, without_twins
@@ -21,7 +22,7 @@ from festinger.retrieval.packing import packed
 from festinger.retrieval.recalled import Item, Recalled
 from festinger.retrieval.record import Answer, keep, written
 from festinger.retrieval.rerank import reranked
-from festinger.retrieval.scoring import Thresholds, arm_ranks, scored, thresholds_of
+from festinger.retrieval.scoring import Asked, Thresholds, arm_ranks, scored, thresholds_of
 from festinger.retrieval.searching import Searched, search
 from festinger.retrieval.why import why
 from festinger.retrieval.wish import Blend, Include, Wish
@@ -57,7 +58,7 @@ async def recall(
     if searched.probe is None:
         thresholds = Thresholds()
     hits = _weighed(desk, place, wish, searched, settings=settings, thresholds=thresholds)
-    ordered = _arranged(hits, cue=cue, settings=settings, thresholds=thresholds)
+    ordered = _arranged(hits, searched.read.asked, settings=settings, thresholds=thresholds)
     ordered, late = await reranked(desk, place, wish, ordered, settings=settings)
     gated, below = _gated(ordered, wish, bar=thresholds.bar, settings=settings)
     shown = packed(
@@ -130,12 +131,17 @@ def _weighed(
 
 
 def _arranged(
-    hits: Sequence[Hit], *, cue: Cue, settings: RetrievalSettings, thresholds: Thresholds
+    hits: Sequence[Hit], asked: Asked, *, settings: RetrievalSettings, thresholds: Thresholds
 ) -> list[Hit]:
     """By score, the newer of what tells of the same first, twins, summaries and second tellings folded."""
     ordered = in_order(hits)
-    if settings.newer_first and cue.wants_newest:
-        ordered = newer_first(ordered, window=settings.newer_first_window, bar=thresholds.cluster)
+    if settings.newer_first and asked.cue.wants_newest:
+        ordered = newer_first(
+            ordered,
+            window=settings.newer_first_window,
+            bar=thresholds.cluster,
+            worth=asked.statistics[TURN].idf,
+        )
     return without_sources(in_exact_words(without_twins(ordered, bar=thresholds.same)))
 
 
