@@ -80,6 +80,18 @@ def test_of_many_each_gets_its_own_line_and_the_exit_code_says_whether_all_were_
     assert "reject: 0 of 2." in none.err
 
 
+@pytest.mark.requirement("H-33")
+def test_the_gate_runs_each_morning_and_when_it_is_asked_to(shell: Shell):
+    scheduled = shell("jobs", "schedule", "--json").json
+    tried = shell("inbox", "promote", "--dry-run", "--json").json
+    run = shell("inbox", "promote", "--json").json
+    last = shell("status", "--json").json["proposals"]["last run"]
+
+    assert [each["line"] for each in scheduled if each["name"] == "promote_proposals"] == ["0 7 * * *"]
+    assert (tried["dry_run"], run["dry_run"], run["considered"]) == (True, False, 0)
+    assert last is not None
+
+
 def test_what_is_approved_may_be_edited_in_a_file_first(shell: Shell):
     made = propose(shell)
     (shell.home / "edit.json").write_text('{"what": "Cache the answers for an hour"}')

@@ -1,5 +1,7 @@
 """What a person sees of proposals: pages, cards, why two are not one, and the rate."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -212,3 +214,21 @@ async def test_spaces_do_not_see_each_other(store: Store):
     assert seen.proposal is not None
     with pytest.raises(NotFound):
         await card(room.desk, "work", seen.proposal)  # type: ignore[arg-type]
+
+
+async def test_what_is_asked_for_by_its_place_is_what_the_reading_of_the_place_says(store: Store):
+    room = Room(store, quiet_days=90)
+    for number, (state, seen, deferred) in enumerate(
+        product(("waiting", "promoted", "deferred", "rejected"), (1, 90, 200), (None, -100, -1, 0, 1))
+    ):
+        sighted = await room.sight(f"Change number {number}", days_ago=seen)
+        until = None if deferred is None else room.hands.now + deferred * DAY
+        sets = "state = %(state)s, promoted_at = last_seen, deferred_until = %(until)s"
+        await room.change(sighted, sets, state=state, until=until)
+    every = await page(room.desk, MAIN_SPACE, Wanted(limit=200))
+
+    for place in Standing:
+        found = await page(room.desk, MAIN_SPACE, Wanted(standing=place, limit=200))
+        expected = [each for each in every if standing(each, now=room.hands.now, quiet_days=90) is place]
+        assert expected
+        assert [each.id for each in found] == [each.id for each in expected]

@@ -84,12 +84,15 @@ async def test_each_verdict_has_its_button(database_url: str, tmp_path: Path):
 
 async def test_what_is_approved_may_be_changed_first(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
-        card = await at.proposed()
+        card = await at.proposed(why="It fails\u200b at night.")
         ann = await visitor(at.desk)
         page = await ann.get(f"{PAGE}/{card['id']}")
         await ann.press(page, "Approve as changed", **{"edit-what": "Retry it twice"})
 
-        assert [task["title"] for task in await at.table("task")] == ["Retry it twice"]
+        (task,) = await at.table("task")
+        (verdict,) = await at.table("verdict")
+        assert task["title"] == "Retry it twice"
+        assert verdict["fields"]["edits"] == {"what": "Retry it twice"}
 
 
 @pytest.mark.requirement("H-85")

@@ -7,6 +7,7 @@ nobody decides on something else than what they saw, and a mark of its own, so t
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
 from typing import Any
@@ -57,9 +58,17 @@ async def proposal_page(call: Call) -> Response:
 
 
 async def verdict_form(call: Call) -> Response:
-    form = await call.form()
-    await _review(call).decide(call.id, kind_of(form.get("verdict", "")), words_in(call, form))
+    form, review = await call.form(), _review(call)
+    words = words_in(call, form)
+    if words.edits:
+        words = replace(words, edits=_changed(words.edits, await review.card(call.id)))
+    await review.decide(call.id, kind_of(form.get("verdict", "")), words)
     return back_to(call, INBOX, done=str(call.id))
+
+
+def _changed(edits: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person wrote anew. What came back as it was shown stays as it is kept, hidden characters and all."""
+    return {name: text for name, text in edits.items() if text != shown[name]}
 
 
 async def bulk_form(call: Call) -> Response:
