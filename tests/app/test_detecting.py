@@ -70,7 +70,7 @@ async def called(at: Approving, tool: str, *, session: str = "s1") -> None:
         await write_exchanges(transaction, MAIN_SPACE, [exchange])
 
 
-@pytest.mark.requirement("H-76", "H-77")
+@pytest.mark.requirement("H-77")
 async def test_a_loop_that_came_far_is_proposed_once_for_its_tool_however_often_it_comes(at: Approving):
     await called(at, "web.search")
     await loops(at, level=1)
@@ -87,7 +87,6 @@ async def test_a_loop_that_came_far_is_proposed_once_for_its_tool_however_often_
     assert row["evidence"]["events"]
 
 
-@pytest.mark.requirement("H-76")
 async def test_a_loop_of_talk_alone_is_one_of_the_chat(at: Approving):
     await loops(at, level=3, session="s9", rule="same_answer")
 
@@ -96,7 +95,7 @@ async def test_a_loop_of_talk_alone_is_one_of_the_chat(at: Approving):
     assert (found.what, found.scope) == ("Break the same_answer repeat of chat", "chat")
 
 
-@pytest.mark.requirement("H-76", "H-77")
+@pytest.mark.requirement("H-77")
 async def test_a_warning_that_struck_five_times_is_proposed_to_stop_things(at: Approving):
     watch = at.app.memory.watch
     made = await add(watch, PLACE, Rule(rule="secret-[0-9]+"))
@@ -113,7 +112,6 @@ async def test_a_warning_that_struck_five_times_is_proposed_to_stop_things(at: A
     assert found.seen_count == 1
 
 
-@pytest.mark.requirement("H-76")
 async def test_three_conflicts_about_one_dimension_are_proposed_to_be_parted(at: Approving):
     await at.app.world.need(MAIN_SPACE)
     for number, parent in enumerate(("repo", "container", "website", "wiki")):
@@ -134,7 +132,6 @@ async def test_three_conflicts_about_one_dimension_are_proposed_to_be_parted(at:
     assert found.payload["conflict_id"] in row["evidence"]["conflicts"]
 
 
-@pytest.mark.requirement("H-76")
 async def test_a_memory_that_misled_from_two_causes_is_proposed_to_be_put_away(at: Approving):
     memory = str(await at.learn("Rana's favourite colour is teal."))
     for _ in range(3):
@@ -148,7 +145,6 @@ async def test_a_memory_that_misled_from_two_causes_is_proposed_to_be_put_away(a
     assert found.payload == {"op": "archive", "ids": [memory]}
 
 
-@pytest.mark.requirement("H-76")
 async def test_a_name_that_three_sessions_said_and_nobody_knows_is_asked_for(at: Approving):
     (row,) = await at.rows(
         "insert into soas (space_id, token, saliency, encounter_count, last_seen, wanted_at)"
@@ -180,7 +176,6 @@ async def _sentence(at: Approving, concept: int, origin: str, session: str) -> N
     )
 
 
-@pytest.mark.requirement("H-76")
 async def test_a_detector_that_is_switched_off_does_not_look(database_url: str, tmp_path: Path):
     async with approving(database_url, tmp_path, proposals__detectors__loop__enabled=False) as at:
         await loops(at, level=4)

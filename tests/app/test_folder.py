@@ -116,7 +116,7 @@ async def test_what_is_not_understood_or_not_proved_is_said_on_the_sheet_which_s
         ]
 
 
-@pytest.mark.requirement("H-84", "H-47")
+@pytest.mark.requirement("H-84")
 async def test_what_changes_behaviour_needs_a_code_that_is_burnt_with_its_use(
     database_url: str, tmp_path: Path
 ):

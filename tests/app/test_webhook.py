@@ -114,7 +114,7 @@ async def sent(at: Approving, message: dict[str, Any], *, secret: str = SECRET, 
     return await ask(pages, "POST", "/admin/api/verdicts", body=body, headers=named)
 
 
-@pytest.mark.requirement("H-83", "H-47", "H-48")
+@pytest.mark.requirement("H-83", "H-48")
 async def test_a_signed_verdict_of_a_known_author_is_taken_once(database_url: str, tmp_path: Path):
     async with told(database_url, tmp_path) as at:
         await add_reviewer(at.app.inbox.desk, MAIN_SPACE, "Eve")
@@ -132,7 +132,7 @@ async def test_a_signed_verdict_of_a_known_author_is_taken_once(database_url: st
         assert row == {"author": "Eve", "channel": "webhook", "channel_ref": "m-1", "note": "It is fixed."}
 
 
-@pytest.mark.requirement("H-83", "H-47")
+@pytest.mark.requirement("H-83")
 async def test_whoever_cannot_sign_or_is_not_known_decides_nothing(database_url: str, tmp_path: Path):
     async with told(database_url, tmp_path) as at:
         proposal = await at.propose(Type.ADVICE, {})

@@ -32,6 +32,8 @@ def test_what_was_signed_within_the_time_is_believed(body: bytes, seconds: int):
     header = signed(SECRET, body, at=NOW + timedelta(seconds=seconds))
 
     check(header, SECRET, body, now=NOW, tolerance=300)
+    with pytest.raises(BadSignature):
+        check(header, SECRET, body + b" ", now=NOW, tolerance=300)
 
 
 @pytest.mark.requirement("H-83")

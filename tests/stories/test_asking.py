@@ -88,7 +88,7 @@ async def scanned(at: Stage, folder: Folder) -> None:
     await folder.scan()
 
 
-@pytest.mark.requirement("H-76", "H-77", "H-84")
+@pytest.mark.requirement("H-77", "H-84")
 async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decides_in_a_file_and_takes_it_back(
     database_url: str, tmp_path: Path
 ):

@@ -18,7 +18,6 @@ Traceback (most recent call last):
 urllib.errors.ReadTimeoutError: no answer after {line} seconds"""
 
 
-@pytest.mark.requirement("H-76")
 @pytest.mark.parametrize(
     ("result", "kind"),
     [

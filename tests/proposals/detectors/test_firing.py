@@ -26,7 +26,6 @@ def firing(**more: object) -> Firing:
     return Firing(**given | more)  # type: ignore[arg-type]
 
 
-@pytest.mark.requirement("H-76")
 def test_a_detector_speaks_as_a_job_at_the_time_of_its_evidence():
     said = suggestion(firing(agent=AgentId("ada"), session="s1"))
 

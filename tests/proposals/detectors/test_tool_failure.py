@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
-import pytest
 from tests.proposals.detectors.finding import MONDAY, episode
 
 from festinger.ids import Origin, SessionId
@@ -44,7 +43,6 @@ def told(*places: tuple[int, int]) -> dict[UUID, Message]:
     }
 
 
-@pytest.mark.requirement("H-76")
 def test_three_alike_failures_of_one_tool_in_an_episode_are_something_to_handle():
     (found,) = failing(episode(), [result(1), result(2), result(3)], threshold=3)
 
