@@ -48,3 +48,10 @@ def test_whoever_flags_nothing_lets_every_attack_through():
     assert share(tallies, "inject.bipia.recall") == 0.0
     assert share(tallies, "inject.bipia.active") == 1.0
     assert share(tallies, "inject.notinject.fpr") == 0.0
+    assert share(tallies, "inject.deepset.recall") == 0.0
+
+
+def test_whoever_knows_the_attacks_is_right_about_all_of_them():
+    tallies = injection("knowing", lambda text: ORDER in text, TEXTS)
+
+    assert share(tallies, "inject.deepset.precision") == share(tallies, "inject.deepset.recall") == 1.0

@@ -131,3 +131,8 @@ def test_different_items_have_no_difference():
     assert difference(tally(True), tally(True, False), times=10, seed=0) is None
     assert interval(tally(True).draws(0, seed=0)) is None
     assert interval(Tally(metric="m", system="s", items=[]).draws(10, seed=0)) is None
+
+
+def test_what_was_not_found_cannot_have_been_found_rightly():
+    with pytest.raises(ValueError, match="cannot be right"):
+        Finding(id="1", wanted=True, found=False, right=True)

@@ -110,16 +110,7 @@ def injection(system: str, flags: Flags, texts: Mapping[str, Sequence[Mapping[st
         source: [row for row in texts[NOTINJECT] if row["source"] == source and row["label"] == "benign"]
         for source in ("notinject", "wildguard")
     }
-    found = [
-        Finding(
-            id=row["id"],
-            wanted=row["label"] == "attack",
-            found=flags(row["text"]),
-            right=row["label"] == "attack",
-            told={"text": row["text"]},
-        )
-        for row in texts[DEEPSET]
-    ]
+    found = [_finding(row, flags) for row in texts[DEEPSET]]
     clean = [row for row in texts[BIPIA] if row["label"] == "benign"]
     attacked = [row for row in texts[BIPIA] if row["label"] == "attack"]
     return [
@@ -136,6 +127,13 @@ def injection(system: str, flags: Flags, texts: Mapping[str, Sequence[Mapping[st
         _false_alarms("inject.bipia.fpr", system, clean, flags),
         _false_alarms("inject.bipia.active", system, attacked, lambda text: not flags(text)),
     ]
+
+
+def _finding(row: Mapping[str, Any], flags: Flags) -> Finding:
+    wanted, found = row["label"] == "attack", flags(row["text"])
+    return Finding(
+        id=row["id"], wanted=wanted, found=found, right=wanted and found, told={"text": row["text"]}
+    )
 
 
 def _false_alarms(metric: str, system: str, rows: Sequence[Mapping[str, Any]], flags: Flags) -> Tally:

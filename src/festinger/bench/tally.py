@@ -55,6 +55,10 @@ class Finding:
     group: str = ""
     told: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.right and not (self.wanted and self.found):
+            raise ValueError(f"`{self.id}` cannot be right: it was not wanted, or not found")
+
 
 def detection(name: str, system: str, findings: Sequence[Finding]) -> list["Tally"]:
     """`NAME.f1`, `NAME.precision` and `NAME.recall`."""
