@@ -10,11 +10,14 @@ from tests.app.test_outcomes import handle, learnt
 from tests.jobs.desk import drain, rows
 
 from festinger.app.wiring import Start
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId
+from festinger.jobs.schedule import tick
+from festinger.memory.episodes.keeping import append
 from festinger.memory.given import Given
 from festinger.memory.kinds import Kind
 from festinger.memory.learn import learn
 from festinger.memory.memory import Place
+from festinger.retrieval.turns import index_turns
 from festinger.seeing.metrics import DORMANT
 
 LIFT = "The lift of the harbour office needs a key after nine."
@@ -61,3 +64,41 @@ async def test_a_scrape_tells_how_much_sleeps(database_url: str, tmp_path: Path)
         await app.measure()
 
     assert (awake, DORMANT._value.get()) == (0.0, 1.0)
+
+
+@pytest.mark.requirement("R-15")
+async def test_what_is_said_is_searchable_by_the_next_minute(database_url: str, tmp_path: Path):
+    hands = Hands()
+    async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
+        await tick(app.jobs)
+        await drain(app.jobs)
+        place = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("talk"))
+        await append(app.memory.desk, place, "user", "The ferry sails on Sunday.")
+        hands.forward(timedelta(seconds=60))
+        await tick(app.jobs)
+        await drain(app.jobs)
+        found = await handle(app, "later").recall("ferry")
+
+    assert [(item.type, item.text) for item in found.items] == [("turn", "The ferry sails on Sunday.")]
+
+
+@pytest.mark.requirement("R-05")
+async def test_nothing_that_stood_only_in_our_own_block_ever_comes_to_mind(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app:
+        ours = (
+            f"<recollection>\n{app.settings.now.proxy.label}\n- The vault opens with 4711.\n</recollection>"
+        )
+        place = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("talk"))
+        for role in ("user", "assistant"):
+            await append(app.memory.desk, place, role, f"{ours}\n\nThe ferry sails on Sunday, {role}.")
+            await append(app.memory.desk, place, role, ours)
+        await learn(app.memory.desk, place, Given(text=f"{ours}\n\nThe ferry is blue.", origin=Origin.MODEL))
+        nothing = await learn(app.memory.desk, place, Given(text=ours, origin=Origin.MODEL))
+        await index_turns(app.recall.desk, MAIN_SPACE)
+        ferry = await handle(app, "later").recall("ferry", limit=50)
+        vault = await handle(app, "later").recall("vault 4711", limit=50)
+
+    assert nothing.memory is None
+    assert {item.type for item in ferry.items} == {"memory", "turn"}
+    assert len(ferry.items) == 3
+    assert (vault.items, vault.below_threshold) == ((), 0)

@@ -1,6 +1,7 @@
 """What was said is searchable."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,14 @@ from hypothesis import strategies as st
 from tests.jobs.desk import rows
 from tests.retrieval.recalling import Recaller
 
+from festinger.errors import BadInput
 from festinger.ids import MAIN_SPACE
+from festinger.memory.episodes.keeping import close
+from festinger.memory.kinds import kind_of
 from festinger.retrieval.turns import PART_CHARS, cut, embed_turns, index_turns
+from festinger.settings.tree import RetrievalSettings
+from festinger.store.pool import Store
+from festinger.text.budget import count_tokens
 
 MINUTE = timedelta(minutes=1)
 
@@ -100,3 +107,69 @@ async def test_a_turn_is_embedded_as_the_same_text_whenever_that_is(mind: Recall
 
     assert await rows(mind.store, hashes) == first
     assert {text for _, texts in mind.near.asked for text in texts} <= written
+
+
+@pytest.mark.requirement("R-15")
+async def test_what_a_tool_gave_is_searchable_only_where_that_is_wanted(by_words: Recaller):
+    found = {}
+    for wanted in (False, True):
+        by_words.retrieval = RetrievalSettings(index_tool_turns=wanted)
+        await by_words.say(f"ferry log {wanted}", role="tool", session=f"s{wanted}")
+        await by_words.settle()
+        found[wanted] = await by_words.texts("ferry log")
+
+    assert found == {False: [], True: ["ferry log True"]}
+
+
+@pytest.mark.requirement("R-15")
+async def test_turns_are_a_kind_to_search_for_and_none_to_learn(by_words: Recaller):
+    [memory] = await by_words.put("The ferry is blue.")
+    turn = await by_words.say("Is the ferry late again?")
+    await by_words.settle()
+
+    def ids(kinds: list[str] | None) -> Any:
+        return by_words.recall("ferry", kinds=kinds)
+
+    assert {item.id for item in (await ids(None)).items} == {memory, turn}
+    assert [item.id for item in (await ids(["turn"])).items] == [turn]
+    assert [item.id for item in (await ids(["fact"])).items] == [memory]
+    with pytest.raises(BadInput):
+        kind_of("turn")
+
+
+@pytest.mark.requirement("R-15")
+async def test_a_turn_of_an_open_episode_is_for_other_sessions_and_for_its_own_when_it_has_ended(
+    by_words: Recaller,
+):
+    turn = await by_words.say("The ferry sails on Sunday.", session="now")
+    await by_words.settle()
+    [episode] = await rows(by_words.store, "select id from episode")
+
+    own, other = [(await by_words.recall("ferry", session=session)).items for session in ("now", "later")]
+    await close(by_words.desk, MAIN_SPACE, episode["id"])
+
+    assert (own, [item.id for item in other]) == ((), [turn])
+    assert [item.id for item in (await by_words.recall("ferry", session="now")).items] == [turn]
+
+
+@pytest.mark.requirement("R-15")
+async def test_a_long_turn_is_as_good_an_answer_as_its_best_part_and_has_no_weight(store: Store):
+    sentence = "The river rose again in the night and the old bridge held. "
+    long = sentence * 40
+    *_, last = parts = cut(long)
+    cue = "dawn over water"
+    mind = Recaller(store, near={cue: 1.0, f"2026-01-05 {last.strip()}\n": 0.6})
+    turn = await mind.say(long)
+    await mind.settle()
+
+    [item] = (await mind.recall(cue, explain=True)).items
+
+    assert len(parts) > 2
+    assert all(count_tokens(part) <= 200 for part in parts)
+    assert (item.id, item.text) == (turn, long.strip())
+    assert item.evidence == pytest.approx(0.5, abs=1e-3)
+    assert item.why is not None
+    assert item.why["weight"]["effective"] == item.weight == pytest.approx(0.2)
+    mind.forward(timedelta(days=900))
+    assert (await mind.recall(cue, include=["dormant"])).items[0].weight == pytest.approx(0.2)
+    mind.forget_unwritten()

@@ -57,6 +57,13 @@ with eligible as not materialized (
       and (%(exclude)s::uuid[] is null or m.id <> all(%(exclude)s))
       and (%(as_of)s::timestamptz is null
            or (m.created_at <= %(as_of)s and (m.superseded_at is null or m.superseded_at > %(as_of)s)))
+      -- What had been put away by then must not take the places of what had not. Told exactly by what is fetched.
+      and (%(as_of)s::timestamptz is null or m.status not in ('archived', 'held') or 'active' = coalesce(
+           (select c.after -> 'memories' -> (m.id::text) ->> 'status' from memory_change c
+            where c.space_id = m.space_id and c.memory_ids @> array[m.id] and c.at <= %(as_of)s
+              and (c.undone_at is null or c.undone_at > %(as_of)s)
+              and c.after -> 'memories' -> (m.id::text) ->> 'status' is not null
+            order by c.at desc, c.id desc limit 1), 'active'))
       and (%(valid_at)s::timestamptz is null or ((m.valid_from is null or m.valid_from <= %(valid_at)s)
            and (m.valid_to is null or m.valid_to > %(valid_at)s)))
       and (%(must)s::text is null or m.content_tsv @@ %(must)s::tsquery)
