@@ -66,7 +66,6 @@ async def test_a_scrape_tells_how_much_sleeps(database_url: str, tmp_path: Path)
     assert (awake, DORMANT._value.get()) == (0.0, 1.0)
 
 
-@pytest.mark.requirement("R-15")
 async def test_what_is_said_is_searchable_by_the_next_minute(database_url: str, tmp_path: Path):
     hands = Hands()
     async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:

@@ -1,13 +1,11 @@
 """`festinger recall`: what comes to mind, said for people and for programs."""
 
-import pytest
 from tests.cli.shell import Shell
 
 HARBOUR = "The harbour office of Lisgate opens at 0730"
 CUE = "when does the harbour office open?"
 
 
-@pytest.mark.requirement("R-02")
 def test_a_cue_brings_what_is_remembered_or_says_that_nothing_is(shell: Shell):
     shell("learn", HARBOUR)
 
@@ -21,7 +19,6 @@ def test_a_cue_brings_what_is_remembered_or_says_that_nothing_is(shell: Shell):
     assert (nothing.code, nothing.out.startswith("nothing relevant remembered (")) == (0, True)
 
 
-@pytest.mark.requirement("R-02")
 def test_options_say_of_what_kind_and_of_when(shell: Shell):
     shell("learn", HARBOUR)
 

@@ -143,7 +143,6 @@ def test_no_threshold_stands_in_the_code_of_this_room():
     assert found == set()
 
 
-@pytest.mark.requirement("R-11")
 def test_the_bundled_model_loses_by_kinds_and_therefore_has_none_and_says_so():
     text = (SOURCE / "embedding" / "profiles.toml").read_text()
     above = text.partition(f'[models."{DEFAULT}"]')[0].rpartition("\n\n")[2]

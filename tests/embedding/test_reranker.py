@@ -10,6 +10,7 @@ import pytest
 from festinger.embedding import reranker as registry
 from festinger.embedding.embedder import Supplies
 from festinger.embedding.reranker import Reranker, open_reranker
+from festinger.embedding.weights import RERANKERS, checked_folder
 from festinger.errors import BadInput, BadSetting, ProviderDown, WeightsUnfit
 
 BUNDLED = "onnx:ms-marco-minilm-l-12-v2"
@@ -98,3 +99,21 @@ def test_built_in_rerankers_cannot_be_taken_over(monkeypatch):
     monkeypatch.setattr(registry, "entry_points", lambda group: [thief])
 
     assert registry.rerankers()["onnx"].value == "festinger.embedding.cross_encoder:open_reranker"
+
+
+@pytest.mark.requirement("X-89")
+async def test_a_folder_in_the_same_layout_is_opened_by_its_path_and_reads_256_tokens():
+    folder = checked_folder(RERANKERS[BUNDLED.removeprefix("onnx:")])
+    by_path, by_name = [
+        await open_reranker(choice, Supplies(offline=True)) for choice in (f"onnx:{folder}", BUNDLED)
+    ]
+    assert by_path
+    assert by_name
+    long = "Anna lives in a house near the lake. " * 60
+
+    scores = await by_path.score(QUERY, [*TEXTS, long, long + "Ben likes tea."])
+
+    assert scores[:3] == pytest.approx(await by_name.score(QUERY, TEXTS), abs=1e-5)
+    assert scores[3] == pytest.approx(scores[4], abs=1e-5)
+    await by_path.close()
+    await by_name.close()

@@ -73,7 +73,6 @@ async def in_context(mind: Recaller, memory: UUID, context: str) -> None:
         )
 
 
-@pytest.mark.requirement("R-11")
 async def test_a_model_that_gains_by_it_is_told_the_kind_of_what_is_stored_and_of_nothing_else(store: Store):
     embedder, sent = overhearing()
     mind = Recaller(store, embedder=embedder)
@@ -89,7 +88,6 @@ async def test_a_model_that_gains_by_it_is_told_the_kind_of_what_is_stored_and_o
     mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-10")
 async def test_storing_asking_and_comparing_are_told_apart_by_a_model_that_can(store: Store):
     told = {purpose: f"to {purpose}: " for purpose in Purpose}
     embedder, sent = overhearing(replace(PREFIXED, prefixes=told, kinds={}))
@@ -105,7 +103,6 @@ async def test_storing_asking_and_comparing_are_told_apart_by_a_model_that_can(s
     mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-12")
 async def test_a_memory_is_found_by_its_context_and_compared_without_it(store: Store):
     embedder, sent = overhearing()
     mind = Recaller(store, embedder=embedder)
@@ -125,7 +122,6 @@ async def test_a_memory_is_found_by_its_context_and_compared_without_it(store: S
     mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-12")
 async def test_other_words_make_another_vector(store: Store):
     embedder, _ = overhearing()
     mind = Recaller(store, embedder=embedder)
@@ -143,7 +139,6 @@ async def test_other_words_make_another_vector(store: Store):
         assert one["vector"] != other["vector"]
 
 
-@pytest.mark.requirement("R-12")
 async def test_two_statements_that_share_a_context_are_not_taken_for_the_same(store: Store):
     context, other = f"In the harbour office: {LAMP}", "The safe stands open."
     mind = Recaller(store, near={context: 1.0, other: 1.0})

@@ -36,7 +36,7 @@ async def erase(mind: Recaller, folder: Path, text: str) -> None:
     await drain(mind.wired.jobs)
 
 
-@pytest.mark.requirement("R-74", "R-05", "R-15")
+@pytest.mark.requirement("R-74", "R-05")
 async def test_no_word_of_it_is_left_in_the_index_the_counts_or_the_recalls(store: Store, tmp_path: Path):
     mind = Recaller(store)
     await mind.learn(SECRET)

@@ -50,7 +50,6 @@ async def reading(store: Store, reader: Reader | None, **terms: Any) -> Recaller
     return mind
 
 
-@pytest.mark.requirement("R-40")
 async def test_no_reader_reads_unless_one_is_chosen(store: Store):
     mind = await reading(store, None)
 
@@ -63,7 +62,6 @@ async def test_no_reader_reads_unless_one_is_chosen(store: Store):
     mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-40")
 async def test_a_reader_reads_the_cue_with_every_text_and_changes_the_order(store: Store):
     reader = Reader()
     mind = await reading(store, reader)
@@ -75,7 +73,6 @@ async def test_a_reader_reads_the_cue_with_every_text_and_changes_the_order(stor
     mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-40")
 @pytest.mark.parametrize(
     ("reader", "terms"),
     [
@@ -97,7 +94,6 @@ async def test_a_reader_that_cannot_be_had_is_gone_without_and_named(
     mind.forget_unwritten()
 
 
-@pytest.mark.requirement("R-40")
 async def test_a_recall_of_a_house_whose_reader_could_not_be_loaded_says_so(
     database_url: str, tmp_path: Path
 ):
@@ -111,7 +107,6 @@ async def test_a_recall_of_a_house_whose_reader_could_not_be_loaded_says_so(
     assert "reranker" in found.degraded
 
 
-@pytest.mark.requirement("R-42")
 async def test_whoever_has_no_time_is_not_reranked_and_misses_nothing(store: Store):
     reader = Reader()
     mind = await reading(store, reader, reranks=True)

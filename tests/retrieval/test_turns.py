@@ -109,7 +109,6 @@ async def test_a_turn_is_embedded_as_the_same_text_whenever_that_is(mind: Recall
     assert {text for _, texts in mind.near.asked for text in texts} <= written
 
 
-@pytest.mark.requirement("R-15")
 async def test_what_a_tool_gave_is_searchable_only_where_that_is_wanted(by_words: Recaller):
     found = {}
     for wanted in (False, True):
@@ -121,7 +120,6 @@ async def test_what_a_tool_gave_is_searchable_only_where_that_is_wanted(by_words
     assert found == {False: [], True: ["ferry log True"]}
 
 
-@pytest.mark.requirement("R-15")
 async def test_turns_are_a_kind_to_search_for_and_none_to_learn(by_words: Recaller):
     [memory] = await by_words.put("The ferry is blue.")
     turn = await by_words.say("Is the ferry late again?")
@@ -137,7 +135,6 @@ async def test_turns_are_a_kind_to_search_for_and_none_to_learn(by_words: Recall
         kind_of("turn")
 
 
-@pytest.mark.requirement("R-15")
 async def test_a_turn_of_an_open_episode_is_for_other_sessions_and_for_its_own_when_it_has_ended(
     by_words: Recaller,
 ):
@@ -152,7 +149,6 @@ async def test_a_turn_of_an_open_episode_is_for_other_sessions_and_for_its_own_w
     assert [item.id for item in (await by_words.recall("ferry", session="now")).items] == [turn]
 
 
-@pytest.mark.requirement("R-15")
 async def test_a_long_turn_is_as_good_an_answer_as_its_best_part_and_has_no_weight(store: Store):
     sentence = "The river rose again in the night and the old bridge held. "
     long = sentence * 40

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pytest
 from tests.web.desk import desk
 from tests.web.test_outcomes import post, remembered
 
@@ -16,7 +15,6 @@ from festinger.web.recalls import Wanted
 HARBOUR = "The harbour office of Lisgate opens at 0730."
 
 
-@pytest.mark.requirement("R-02")
 def test_a_request_takes_the_names_and_the_defaults_of_the_library():
     library = inspect.signature(Memory.recall).parameters
     taken = Wanted.model_fields
@@ -26,7 +24,6 @@ def test_a_request_takes_the_names_and_the_defaults_of_the_library():
         assert (name, taken[name].default or None) == (name, library[name].default or None)
 
 
-@pytest.mark.requirement("R-02")
 async def test_a_recall_is_answered_listed_told_and_asked_again(database_url: str, tmp_path: Path) -> None:
     async with desk(database_url, tmp_path) as at:
         one = await remembered(at, HARBOUR)
@@ -61,7 +58,6 @@ async def test_a_recall_is_answered_listed_told_and_asked_again(database_url: st
     assert (again.status, again.json["changed"]) == (200, [])
 
 
-@pytest.mark.requirement("R-02")
 async def test_what_cannot_be_meant_is_refused_by_its_code(database_url: str, tmp_path: Path) -> None:
     wrong: list[dict[str, Any]] = [
         {"cue": " "},
