@@ -217,9 +217,10 @@ with recursive walk (source, id, strength, step) as (
 )
 select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content_contextualized as context,
     m.origin, m.trust, m.confidence, m.weight_alpha, m.weight_beta, m.access_count, m.immutable, m.status,
-    m.event_time, m.created_at as learned_at, (
-        select max(t.at) from turn_index t
-        where t.space_id = m.space_id and t.turn_id = any(sources.ids) and t.part = 0) as said_at, m.last_accessed, m.last_confirmed, m.source, m.session_id,
+    m.event_time, m.created_at as learned_at,
+    (select max(t.at) from turn_index t
+     where t.space_id = m.space_id and t.turn_id = any(sources.ids) and t.part = 0) as said_at,
+    m.last_accessed, m.last_confirmed, m.source, m.session_id,
     m.subject_key, m.attribute_key, m.version, m.seq as place, coalesce(m.agent_id, '') as owner,
     m.subject as speaker, m.cause_count as causes,
     length(m.content_tsv) as len, held.terms, held.own, held.beside,
