@@ -8,6 +8,7 @@ contradictions (`judge`, `world`), strikes (`memory`) and outcomes (`outcomes`),
 What other rooms call, each taking a `desk.Desk`:
 
     sight.sight(desk, space, suggestion)       somebody says that something should change
+    emitting.emit(desk, space, suggestion)     the same, at what stands already where that means the same
     promote.promote(desk, space)               one run of the gate
     shelf.page / shelf.card                    what is kept, listed and in full
     meaning.compare(desk, space)               the second pass: which ones may mean the same
