@@ -1,5 +1,6 @@
 """In which order hits come, and which of them are one."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -208,6 +209,13 @@ def test_a_summary_is_told_in_the_best_words_that_it_sums_up():
     assert numbers(told) == [21, 12, 22, 11]
     assert told[1].also == (UUID(int=1),)
     assert [each.score for each in told] == [1.0, 0.9, 0.8, 0.6]
+
+
+@pytest.mark.parametrize(("of_turn", "of_summary"), [(0.3, 0.6), (0.6, 0.3)])
+def test_words_and_their_summary_have_the_evidence_of_both(of_turn: float, of_summary: float):
+    hits = [replace(summary(1, 0.9), evidence=of_summary), replace(turn(12, 0.7), evidence=of_turn)]
+
+    assert [each.evidence for each in in_exact_words(hits)] == [0.6]
 
 
 def test_a_summary_behind_the_words_that_it_sums_up_takes_no_place():
