@@ -214,7 +214,7 @@ async def test_learning_again_what_was_taken_to_the_judges_adds_nothing(database
         assert len(await rows(memory._app.store, "select 1 from memory")) == 2
 
 
-@pytest.mark.requirement("O-55", "J-11")
+@pytest.mark.requirement("O-55")
 async def test_status_tells_of_outcomes_and_of_how_much_a_model_was_asked(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
         memory = handle(app)
