@@ -20,13 +20,14 @@ async def test_what_was_recalled_and_then_forgotten_is_nowhere_although_no_worke
     database_url: str, tmp_path: Path
 ):
     async with festinger.open(given(tmp_path), database=database_url) as memory:
-        learned = await memory.learn("The heirloom clock is in the attic.")
+        kept = (await memory.learn("The heirloom clock is in the attic.")).memory
+        assert kept is not None
         recalled = await memory.recall("where is the heirloom clock?")
-        assert [item.id for item in recalled.items] == [learned.memory.id]
+        assert [item.id for item in recalled.items] == [kept.id]
         await memory._app.afterwards.written()
         store = memory._app.store
         assert any("recall" in place for place in await places_of(store, "heirloom"))
 
-        await memory.forget(learned.memory.id)
+        await memory.forget(kept.id)
 
         assert await places_of(store, "heirloom") == []
