@@ -95,7 +95,7 @@ async def test_a_loop_of_talk_alone_is_one_of_the_chat(at: Approving):
     assert (found.what, found.scope) == ("Break the same_answer repeat of chat", "chat")
 
 
-@pytest.mark.requirement("H-77")
+@pytest.mark.requirement("H-77", "M-70")
 async def test_a_warning_that_struck_five_times_is_proposed_to_stop_things(at: Approving):
     watch = at.app.memory.watch
     made = await add(watch, PLACE, Rule(rule="secret-[0-9]+"))

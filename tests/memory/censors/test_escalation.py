@@ -24,6 +24,7 @@ ROW = {
 }  # fmt: skip
 
 
+@pytest.mark.requirement("M-70")
 async def test_by_itself_the_fifth_strike_makes_a_stop_and_the_fourth_does_not(store: Store):
     guard = Guard(store, censor_escalation="auto")
     censor = await guard.add("zebra")
