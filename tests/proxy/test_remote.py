@@ -108,7 +108,9 @@ def test_every_error_of_the_tree_can_come_back():
     found = [error_named({"name": kind.class_name(), "message": "m", "hint": "h"}) for kind in tree]
 
     assert len(tree) > 30
-    assert [type(error) for error in found] == tree
+    # What has no name of its own comes back as what it is a kind of.
+    own = [kind if "class_name" not in vars(kind) else kind.__mro__[1] for kind in tree[1:]]
+    assert [type(error) for error in found] == [tree[0], *own]
     assert {(error.message, error.hint) for error in found} == {("m", "h")}
 
 

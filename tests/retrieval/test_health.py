@@ -16,6 +16,7 @@ from festinger.seeing.metrics import REGISTRY
 from festinger.store.pool import Store
 
 DOOR = "a door of this test"
+RESULTS = ("items", "abstained", "failed")
 
 
 def value(name: str, **labels: str) -> float:
@@ -33,6 +34,7 @@ async def test_every_recall_is_counted_by_its_door_and_by_what_came_of_it(
     await by_words.put("Tea is green.")
     steady, mind = (value("festinger_recall_seconds_count", blend=blend) for blend in ("steady", "mind"))
     without = value("festinger_recall_degraded_total", what="embedder")
+    before = [value("festinger_recalls_total", door=DOOR, result=result) for result in RESULTS]
 
     await ask(by_words, "tea")
     await ask(by_words, "tea", blend="mind")
@@ -41,9 +43,8 @@ async def test_every_recall_is_counted_by_its_door_and_by_what_came_of_it(
     with pytest.raises(StoreDown):
         await ask(by_words, "tea")
 
-    results = ("items", "abstained", "failed")
-    told = [value("festinger_recalls_total", door=DOOR, result=result) for result in results]
-    assert told == [2.0, 1.0, 1.0]
+    after = [value("festinger_recalls_total", door=DOOR, result=result) for result in RESULTS]
+    assert [late - early for late, early in zip(after, before, strict=True)] == [2.0, 1.0, 1.0]
     assert value("festinger_recall_seconds_count", blend="steady") == steady + 2
     assert value("festinger_recall_seconds_count", blend="mind") == mind + 1
     assert value("festinger_recall_degraded_total", what="embedder") == without + 3

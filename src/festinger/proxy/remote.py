@@ -144,7 +144,10 @@ def _document(raw: bytes, *, status: int, base: str) -> Any:
 
 def error_named(said: Mapping[str, Any]) -> FestingerError:
     """The error that an answer names, as the class of this tree; a name of a newer server is a plain fault."""
-    kinds = {kind.class_name(): kind for kind in _tree(FestingerError)}
+    kinds: dict[str, type[FestingerError]] = {}
+    for each in _tree(FestingerError):
+        # Of two under one name the plainer one, which stands above.
+        kinds.setdefault(each.class_name(), each)
     kind = kinds.get(str(said["name"]), FestingerError)
     details = said.get("details")
     kept = {str(name): value for name, value in details.items()} if isinstance(details, Mapping) else {}
