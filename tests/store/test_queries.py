@@ -49,3 +49,19 @@ def test_two_queries_of_one_name_are_not_taken() -> None:
 def test_an_unknown_name_fails_where_it_is_looked_up() -> None:
     with pytest.raises(KeyError):
         queries_of("festinger.store")["nothing_like_this"]
+
+
+def test_what_several_queries_say_stands_once_and_is_put_in_where_they_use_it() -> None:
+    found = Queries(
+        "room",
+        "-- part: seen\n-- Who is seen.\na.x = %(x)s\nand a.y\n\n"
+        "-- name: one\n-- The first.\nselect 1 from a where\n  -- use: seen\norder by 1;\n",
+    )
+
+    assert list(found) == ["one"]
+    assert found["one"].sql == "select 1 from a where\n  a.x = %(x)s\n  and a.y\norder by 1"
+
+
+def test_a_part_that_is_unknown_is_not_taken() -> None:
+    with pytest.raises(KeyError):
+        Queries("room", "-- name: one\n-- The first.\nselect 1\n-- use: seen\n")

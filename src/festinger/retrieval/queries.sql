@@ -40,32 +40,37 @@ select
     (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.model = %(model)s
         limit %(limit)s) as counted) as parts;
 
+-- part: seen_memories
+-- Which memories `m` an agent sees that fit a wish, as they stood at its moment. One that had been put away by then
+-- must not take the place of one that had not; how each stood is told exactly by what is fetched.
+(m.agent_id is null or m.agent_id = %(agent)s)
+and m.status = any(%(statuses)s) and %(with_memories)s
+and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
+and (%(since)s::timestamptz is null or coalesce(m.event_time, m.created_at) >= %(since)s)
+and (%(until)s::timestamptz is null or coalesce(m.event_time, m.created_at) <= %(until)s)
+and (%(subject)s::text is null or m.subject_key = %(subject)s)
+and (%(tags)s::text[] is null or m.tags @> %(tags)s)
+and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
+and (%(exclude)s::uuid[] is null or m.id <> all(%(exclude)s))
+and (%(as_of)s::timestamptz is null
+     or (m.created_at <= %(as_of)s and (m.superseded_at is null or m.superseded_at > %(as_of)s)))
+and (%(as_of)s::timestamptz is null or m.status not in ('archived', 'held') or 'active' = coalesce(
+     (select c.after -> 'memories' -> (m.id::text) ->> 'status' from memory_change c
+      where c.space_id = m.space_id and c.memory_ids @> array[m.id] and c.at <= %(as_of)s
+        and (c.undone_at is null or c.undone_at > %(as_of)s)
+        and c.after -> 'memories' -> (m.id::text) ->> 'status' is not null
+      order by c.at desc, c.id desc limit 1), 'active'))
+and (%(valid_at)s::timestamptz is null or ((m.valid_from is null or m.valid_from <= %(valid_at)s)
+     and (m.valid_to is null or m.valid_to > %(valid_at)s)))
+
 -- name: candidates
 -- What each way of searching finds: by meaning (over all vectors of few, by the index of many), by words, by time.
 -- Who may be seen is said once for memories and once for turns, and holds for every way. Each says how good it is in
 -- its way, where that is known here.
 with eligible as not materialized (
     select m.space_id, m.id, m.content_tsv, coalesce(m.event_time, m.created_at) as happened from memory m
-    where m.space_id = %(space)s and (m.agent_id is null or m.agent_id = %(agent)s)
-      and m.status = any(%(statuses)s) and %(with_memories)s
-      and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
-      and (%(since)s::timestamptz is null or coalesce(m.event_time, m.created_at) >= %(since)s)
-      and (%(until)s::timestamptz is null or coalesce(m.event_time, m.created_at) <= %(until)s)
-      and (%(subject)s::text is null or m.subject_key = %(subject)s)
-      and (%(tags)s::text[] is null or m.tags @> %(tags)s)
-      and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
-      and (%(exclude)s::uuid[] is null or m.id <> all(%(exclude)s))
-      and (%(as_of)s::timestamptz is null
-           or (m.created_at <= %(as_of)s and (m.superseded_at is null or m.superseded_at > %(as_of)s)))
-      -- What had been put away by then must not take the places of what had not. Told exactly by what is fetched.
-      and (%(as_of)s::timestamptz is null or m.status not in ('archived', 'held') or 'active' = coalesce(
-           (select c.after -> 'memories' -> (m.id::text) ->> 'status' from memory_change c
-            where c.space_id = m.space_id and c.memory_ids @> array[m.id] and c.at <= %(as_of)s
-              and (c.undone_at is null or c.undone_at > %(as_of)s)
-              and c.after -> 'memories' -> (m.id::text) ->> 'status' is not null
-            order by c.at desc, c.id desc limit 1), 'active'))
-      and (%(valid_at)s::timestamptz is null or ((m.valid_from is null or m.valid_from <= %(valid_at)s)
-           and (m.valid_to is null or m.valid_to > %(valid_at)s)))
+    where m.space_id = %(space)s and
+      -- use: seen_memories
       and (%(must)s::text is null or m.content_tsv @@ %(must)s::tsquery)
 ), said as not materialized (
     select t.space_id, t.turn_id, t.part, t.content_tsv, t.len, t.at, t.embedding, t.model from turn_index t
@@ -196,19 +201,8 @@ with recursive walk (source, id, strength, step) as (
             from memory_co_access c where c.space_id = %(space)s and c.memory_id_b = w.id
         ) as link
         join memory m on m.space_id = %(space)s and m.id = link.id
-        where (m.agent_id is null or m.agent_id = %(agent)s)
-          and m.status = any(%(statuses)s) and %(with_memories)s
-          and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
-          and (%(since)s::timestamptz is null or coalesce(m.event_time, m.created_at) >= %(since)s)
-          and (%(until)s::timestamptz is null or coalesce(m.event_time, m.created_at) <= %(until)s)
-          and (%(subject)s::text is null or m.subject_key = %(subject)s)
-          and (%(tags)s::text[] is null or m.tags @> %(tags)s)
-          and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
-          and (%(exclude)s::uuid[] is null or m.id <> all(%(exclude)s))
-          and (%(as_of)s::timestamptz is null
-               or (m.created_at <= %(as_of)s and (m.superseded_at is null or m.superseded_at > %(as_of)s)))
-          and (%(valid_at)s::timestamptz is null or ((m.valid_from is null or m.valid_from <= %(valid_at)s)
-               and (m.valid_to is null or m.valid_to > %(valid_at)s)))
+        where
+          -- use: seen_memories
           and (%(must)s::text is null or m.content_tsv @@ %(must)s::tsquery)
         order by strength desc, m.id
         limit %(partners)s
@@ -685,21 +679,11 @@ group by m.id;
 -- name: may_be_due
 -- Memories that come round or press, and that an agent sees.
 select m.id from memory m
-where m.space_id = %(space)s and (m.agent_id is null or m.agent_id = %(agent)s)
+where m.space_id = %(space)s
   and (exists (select 1 from cycle c where c.space_id = %(space)s and c.memory_id = m.id and c.amplitude > 0)
        or exists (select 1 from rhythm r where r.space_id = %(space)s and r.memory_id = m.id and r.pressure_rate > 0))
-  and m.status = any(%(statuses)s) and %(with_memories)s
-  and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
-  and (%(since)s::timestamptz is null or coalesce(m.event_time, m.created_at) >= %(since)s)
-  and (%(until)s::timestamptz is null or coalesce(m.event_time, m.created_at) <= %(until)s)
-  and (%(subject)s::text is null or m.subject_key = %(subject)s)
-  and (%(tags)s::text[] is null or m.tags @> %(tags)s)
-  and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
-  and (%(exclude)s::uuid[] is null or m.id <> all(%(exclude)s))
-  and (%(as_of)s::timestamptz is null
-       or (m.created_at <= %(as_of)s and (m.superseded_at is null or m.superseded_at > %(as_of)s)))
-  and (%(valid_at)s::timestamptz is null or ((m.valid_from is null or m.valid_from <= %(valid_at)s)
-       and (m.valid_to is null or m.valid_to > %(valid_at)s)))
+  and
+  -- use: seen_memories
 order by m.id
 limit %(limit)s;
 

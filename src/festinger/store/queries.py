@@ -1,7 +1,8 @@
 """Which SQL does a room know by name?
 
 A room's `queries.sql` holds its statements, each opened by `-- name: …` and a comment that says what it is
-for. They are read once, at import; an unknown name fails there and not in the middle of a deed. Python
+for. What several of them say alike stands once, opened by `-- part: …`, and is put in where a line says
+`-- use: …`. They are read once, at import; an unknown name fails there and not in the middle of a deed. Python
 never builds SQL: parameters are bound by the server as `%(name)s`.
 """
 
@@ -10,8 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from textwrap import indent
 
-_NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$", re.MULTILINE)
+_HEAD = re.compile(r"^-- (name|part): ([a-z][a-z0-9_]*)$", re.MULTILINE)
+_USE = re.compile(r"^( *)-- use: ([a-z][a-z0-9_]*)$", re.MULTILINE)
 _PARAMETER = re.compile(r"%\(([a-z_][a-z0-9_]*)\)s")
 
 
@@ -63,13 +66,27 @@ def queries_of(package: str) -> Queries:
 
 
 def _parse(room: str, text: str) -> Iterator[Query]:
-    _, *parts = _NAME.split(text)
-    for name, body in zip(parts[::2], parts[1::2], strict=True):
-        lines = body.strip().splitlines()
-        comment = []
-        while lines and lines[0].startswith("--"):
-            comment.append(lines.pop(0).removeprefix("--").strip())
-        sql = "\n".join(lines).strip().removesuffix(";").strip()
-        if not comment or not sql:
+    _, *pieces = _HEAD.split(text)
+    parts: dict[str, str] = {}
+    for kind, name, body in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
+        purpose, sql = _read(body)
+        if not purpose or not sql:
             raise ValueError(f"query `{name}` of `{room}` needs a comment and a statement")
-        yield Query(room=room, name=name, purpose=" ".join(comment), sql=sql)
+        if kind == "part":
+            parts[name] = sql
+        else:
+            yield Query(room=room, name=name, purpose=purpose, sql=_whole(sql, parts))
+
+
+def _read(body: str) -> tuple[str, str]:
+    """What it is for, and the statement or part of one."""
+    lines = body.strip().splitlines()
+    comment = []
+    while lines and lines[0].startswith("--"):
+        comment.append(lines.pop(0).removeprefix("--").strip())
+    return " ".join(comment), "\n".join(lines).strip().removesuffix(";").strip()
+
+
+def _whole(sql: str, parts: Mapping[str, str]) -> str:
+    """A statement with the parts that it uses, which stand above it in the file."""
+    return _USE.sub(lambda use: indent(parts[use[2]], use[1]), sql)
