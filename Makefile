@@ -32,10 +32,10 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check quick format types manifest docs schema test-live test-reference bench bench-smoke bench-floors lock audit clean
+.PHONY: help setup run test check quick explore format types manifest docs schema test-live test-reference bench bench-smoke bench-floors lock audit clean
 
 help: ## List the tasks.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: install it, or name one with \`make PYTHON=… setup\`."; exit 1; }
@@ -74,6 +74,9 @@ check: test ## Exactly what CI does.
 
 quick: setup ## Only the tests (pytest arguments: ARGS=…).
 	$(BIN)/pytest -n 2 -q -m "not live and not reference" $(ARGS)
+
+explore: setup ## Look for inputs that no run has tried, for the tests that make up their own (ARGS=tests/proxy).
+	HYPOTHESIS_PROFILE=exploring $(BIN)/pytest -n 2 -q -m "not live and not reference" $(ARGS)
 
 format: setup ## Put the code into its form and mend what a tool can mend.
 	$(BIN)/ruff check --quiet --fix

@@ -1,5 +1,6 @@
 """What every test may ask for: a fixed moment, a database of its own, and the marks of requirements."""
 
+import os
 import socket
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -17,11 +18,15 @@ pytest_plugins = ["tests.proofs", "tests.leftovers"]
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
-# What is right does not depend on how busy the machine is.
+# What is right depends neither on how busy the machine is nor on luck: a run tries the same inputs as the one before.
+# New ones are looked for by `make explore`.
 hypothesis.settings.register_profile(
-    "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "unhurried", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-hypothesis.settings.load_profile("unhurried")
+hypothesis.settings.register_profile(
+    "exploring", hypothesis.settings.get_profile("unhurried"), derandomize=False, max_examples=1000
+)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "unhurried"))
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0", "::")
 
@@ -29,8 +34,6 @@ LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0", "::")
 @pytest.fixture(autouse=True)
 def _own_settings_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests see no setting of the person who runs them, and no provider beyond this machine."""
-    import os
-
     for name in list(os.environ):
         if name.startswith("FESTINGER_"):
             monkeypatch.delenv(name)
