@@ -17,6 +17,7 @@ from festinger.memory.weight import Weight, reinforced, weakened
 from festinger.retrieval.company import cause_key
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.hit import Hit
+from festinger.retrieval.scoring import is_dormant
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -26,6 +27,7 @@ BEST = 5
 LAST = 20
 """Hits up to here and behind the best just missed."""
 RAISED, WOKEN, LOWERED = 0.1, 0.2, 0.05
+"""`WOKEN` is for what slept, whether a strong cue woke it or somebody asked for what sleeps."""
 SPAN = 0.05
 """How far a center may have moved, since an outcome or a counted cause last said something."""
 HALVINGS = 100
@@ -115,7 +117,8 @@ async def nudge(
     moved = {row["id"]: row for row in rows}
     given = {hits[at].candidate.ref for at in shown}
     first = [hit for hit in found[:BEST] if hit.candidate.ref in given]
-    best = _open_to(first, held, moved, lambda hit: WOKEN if hit.is_dormant else RAISED)
+    settings = desk.terms(place.space).retrieval
+    best = _open_to(first, held, moved, lambda hit: WOKEN if is_dormant(hit.candidate, settings) else RAISED)
     missed = _open_to(found[BEST:], held, moved, lambda _hit: LOWERED)
     after = {
         MemoryId(id_): weight

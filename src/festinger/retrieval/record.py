@@ -68,7 +68,7 @@ async def keep(
             memories = [item.id for item in answer.recalled.items if item.type == "memory"]
             await desk.on_read(transaction, place, memories)
             await keep_company(desk, transaction, place, answer.searched_for, recall=answer.recalled.id)
-            if desk.terms(place.space).retrieval.mutation == "strengthen":
+            if desk.terms(place.space).retrieval.mutation_of(place.agent) == "strengthen":
                 await nudge(
                     desk, transaction, place, answer.hits, shown=answer.shown, recall=answer.recalled.id
                 )

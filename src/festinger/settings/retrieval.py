@@ -1,11 +1,23 @@
 """The settings of what is brought to mind."""
 
-from typing import Literal
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator
 
 from festinger.settings.section import Section, key
 
 COMPONENTS = 5
 Five = tuple[float, float, float, float, float]
+Mutation = Literal["count", "strengthen"]
+AGENT_WORDS = "an agent and what holds for it, such as `helper=strengthen`, once for each"
+
+
+def _agents(lines: tuple[str, ...]) -> tuple[str, ...]:
+    told = [line.rpartition("=") for line in lines]
+    agents = {agent for agent, _, _ in told}
+    if "" in agents or len(agents) < len(told) or any(each not in get_args(Mutation) for *_, each in told):
+        raise ValueError(f"must be {AGENT_WORDS}")
+    return lines
 
 
 class RetrievalSettings(Section):
@@ -69,8 +81,11 @@ class RetrievalSettings(Section):
     co_access_half_life_days: float = key(
         30, "Days after which having come together counts half.", per_space=True, ge=0.01, le=36_500
     )
-    mutation: Literal["count", "strengthen"] = key(
+    mutation: Mutation = key(
         "count", "Whether recalls are only counted, or move weights a little.", per_space=True
+    )
+    mutation_agents: Annotated[tuple[str, ...], AfterValidator(_agents)] = key(
+        (), "Agents for which `retrieval.mutation` is another.", per_space=True, allowed=AGENT_WORDS
     )
     dormant_below: float = key(
         0.125, "Center of a weight below which a memory sleeps.", per_space=True, ge=0, le=1
@@ -80,3 +95,8 @@ class RetrievalSettings(Section):
     )
     abstain: bool = key(True, "Whether nothing is told where nothing is relevant.", per_space=True)
     keep_recalls_days: int = key(30, "Days that recalls are kept.", per_space=True, ge=1, le=3650)
+
+    def mutation_of(self, agent: str) -> str:
+        """What the recalls of an agent do to weights."""
+        told = (line.rpartition("=") for line in self.mutation_agents)
+        return next((how for name, _, how in told if name == agent), self.mutation)
