@@ -41,14 +41,25 @@ def test_whatever_is_written_pieces_are_small_words(text: str):
     assert all(piece.isalnum() and piece == piece.lower() for piece in pieces(text))
 
 
-async def test_each_of_twenty_is_the_first_hit_of_its_own_cue(by_words: Recaller):
+PLAIN = """
+insert into memory (space_id, id, agent_id, content, fold, gist, origin, trust, created_at, updated_at)
+select m.space_id, md5(n::text)::uuid, m.agent_id,
+    format('The note about part %%s of order %%s lies in drawer %%s.', n %% 1200, n, n %% 70),
+    decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex'), m.origin, m.trust, m.created_at, m.updated_at
+from generate_series(1, %(count)s) as n, (select * from memory order by seq desc limit 1) as m
+returning 1
+"""
+
+
+@pytest.mark.requirement("R-24")
+async def test_each_of_twenty_among_ten_thousand_is_the_first_hit_of_its_own_cue(by_words: Recaller):
     await by_words.put(*(f"The note about {each} lies in the drawer." for each in IDENTIFIERS))
-    await by_words.put(*(f"Plain note number {number} of the day." for number in range(40)))
+    await rows(by_words.store, PLAIN, count=10_000 - len(IDENTIFIERS))
     await recount(by_words.searching, MAIN_SPACE)
 
-    for each in IDENTIFIERS:
-        first = (await by_words.texts(each))[0]
-        assert first == f"The note about {each} lies in the drawer."
+    first = {each: (await by_words.texts(each))[0] for each in IDENTIFIERS}
+
+    assert first == {each: f"The note about {each} lies in the drawer." for each in IDENTIFIERS}
 
 
 async def test_half_of_an_identifier_finds_it_while_it_stands_there(by_words: Recaller):
