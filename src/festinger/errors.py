@@ -240,6 +240,10 @@ class OneByOne(Refused):
     """These must be decided one by one."""
 
 
+class Unseen(Refused):
+    """Something must be looked at before this is decided."""
+
+
 class Replayed(Refused):
     """This idempotency key was already used with another body."""
 

@@ -217,3 +217,27 @@ async def test_a_person_who_decides_while_the_server_is_away_is_heard_once(datab
         assert person.files() == []
         (row,) = await at.rows("select rejections from proposal")
         assert row["rejections"] == 1
+
+
+@pytest.mark.requirement("H-21")
+async def test_a_sheet_shows_what_asks_for_the_opposite_and_an_older_one_is_not_taken(
+    database_url: str, tmp_path: Path
+):
+    async with approving(database_url, tmp_path) as at:
+        person = Person(at)
+        await add_reviewer(at.app.inbox.desk, MAIN_SPACE, "Eve")
+        one = await at.propose(Type.ADVICE, {}, what="Retry the failed query")
+        other = await at.propose(Type.ADVICE, {}, what="Fail at once")
+        await person.scan()
+        person.write(one, verdict="approve", by="Eve")
+        await at.oppose(one, other)
+        await person.scan()
+        assert await person.state(one) is State.PROMOTED
+
+        person.sheet(one).unlink()
+        await person.scan()
+        assert "asks for the opposite\n\n    Fail at once" in person.sheet(one).read_text()
+        person.write(one, verdict="approve", by="Eve")
+        await person.scan()
+
+        assert await person.state(one) is State.APPLIED

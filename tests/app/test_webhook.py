@@ -163,3 +163,18 @@ async def test_without_a_secret_nothing_is_taken_and_a_body_that_does_not_fit_is
     async with approving(database_url, tmp_path, seed=2, proposals__webhook__secret=SECRET) as at:
         assert (await sent(at, answered(proposal, verdict="reject", by="me"))).status == 422
         assert (await sent(at, answered(proposal, verdict="maybe"))).status == 422
+
+
+@pytest.mark.requirement("H-21")
+async def test_a_signed_yes_to_one_of_two_opposites_names_the_other(database_url: str, tmp_path: Path):
+    async with told(database_url, tmp_path) as at:
+        await add_reviewer(at.app.inbox.desk, MAIN_SPACE, "Eve")
+        one = await at.propose(Type.ADVICE, {}, what="Retry the failed query")
+        other = await at.propose(Type.ADVICE, {}, what="Fail at once")
+        await at.oppose(one, other)
+
+        blind = await sent(at, answered(one, "approve"))
+        seen = await sent(at, answered(one, "approve", ref="m-2", seen=[str(other.id)]))
+
+        assert (blind.status, blind.json["error"]["name"]) == (409, "unseen")
+        assert (seen.status, seen.json["state"]) == (200, "applied")

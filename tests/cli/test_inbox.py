@@ -1,9 +1,16 @@
 """The inbox from the command line, at the store and at a running server."""
 
+import asyncio
 import re
+from uuid import UUID
 
 import pytest
 from tests.cli.shell import Said, Shell
+from tests.jobs.desk import rows
+
+from festinger.cli.desk import Desk
+from festinger.settings.tree import StoreSettings
+from festinger.store.pool import open_store
 
 CACHE, RETRY = "Cache the answers", "Retry the failed query"
 HIDDEN = "Retry \u202ethe\u200b failed query"
@@ -199,3 +206,33 @@ def test_every_command_of_the_inbox_says_the_same_at_a_server(shell: Shell):
         ("bot", False, "api"),
     ]
     assert re.fullmatch(r"[0-9a-f-]{36}", made["proposal"]["id"])
+
+
+@pytest.mark.requirement("H-21")
+def test_of_two_opposites_both_are_shown_and_a_script_says_what_it_has_seen(
+    shell: Shell, database_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    one, other = propose(shell), propose(shell, RETRY)
+    asyncio.run(_oppose(database_url, one, other))
+
+    blind = shell("approve", one, "--yes")
+    named = shell("approve", one, "--seen", other[:18])
+    shell("inbox", "undo", one)
+    monkeypatch.setattr(Desk, "is_attended", True)
+    doubted = shell("approve", other, typed="no\n")
+    asked = shell("approve", other, typed="approve\n")
+
+    assert (blind.code, f"`{other}`" in blind.err) == (4, True)
+    assert (named.code, doubted.code, asked.code) == (0, 2, 0)
+    assert f"The opposite:\n{CACHE}" in asked.err
+
+
+async def _oppose(url: str, *ids: str) -> None:
+    """Write a pair as the second pass would."""
+    a, b = sorted(ids)
+    sql = (
+        "insert into proposal_pair (space_id, id, a_id, b_id, relation, similarity, embedder, words, at) values "
+        "('main', %(id)s, %(a)s, %(b)s, 'opposite', 0.9, 'hashed:64', '', now()) returning id"
+    )
+    async with open_store(url, StoreSettings(), door="test") as store:
+        await rows(store, sql, id=UUID(int=7), a=a, b=b)

@@ -18,6 +18,7 @@ from festinger.errors import (
     Refused,
     Stale,
     TooDeep,
+    Unseen,
 )
 from festinger.ids import MAIN_SPACE
 from festinger.proposals.deciding import (
@@ -27,6 +28,7 @@ from festinger.proposals.deciding import (
     require_decidable,
     require_fresh,
     require_one_by_one,
+    require_opposites_seen,
     result_of,
     silence,
 )
@@ -281,3 +283,19 @@ def test_what_is_no_verdict_is_refused_with_a_list():
         kind_of("maybe")
 
     assert "`approve`" in caught.value.hint
+
+
+@pytest.mark.requirement("H-21")
+def test_a_yes_names_every_opposite_that_was_looked_at_and_any_other_verdict_none():
+    opposites = {TWO: "Never retry", UUID(int=3): "Retry less"}
+
+    with pytest.raises(Unseen, match="2 other proposals ask") as refused:
+        require_opposites_seen(verdict(Kind.APPROVE), opposites)
+    with pytest.raises(Unseen, match="Another proposal asks") as partly:
+        require_opposites_seen(verdict(Kind.APPROVE, seen=[str(TWO)]), opposites)
+
+    assert refused.value.details["opposites"] == {str(id_): what for id_, what in opposites.items()}
+    assert list(partly.value.details["opposites"]) == [str(UUID(int=3))]
+    assert f"`{UUID(int=3)}`" in partly.value.hint
+    require_opposites_seen(verdict(Kind.APPROVE, seen=[str(id_) for id_ in opposites]), opposites)
+    require_opposites_seen(verdict(Kind.REJECT), opposites)

@@ -7,20 +7,23 @@ from uuid import UUID
 
 import pytest
 from tests.memory.remembering import NearEmbedder, says
+from tests.proposals.hearing import Court
 from tests.proposals.proposing import DAY, Room
 
 from festinger.embedding.profiles import Purpose
-from festinger.errors import AlreadyDecided, BadInput, NotFound, ProviderDown
+from festinger.errors import AlreadyDecided, BadInput, NotFound, ProviderDown, Stale, Unseen
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge.judgement import Judgement
 from festinger.judge.pair import Pair
-from festinger.proposals import pairs
+from festinger.proposals import pairs, shelf
 from festinger.proposals.meaning import OFF, compare, pass_state
 from festinger.proposals.proposal import Held, State
+from festinger.proposals.verdict import Kind
 from festinger.store.pool import Store
 
 RETRY, AGAIN = "Retry the failed query", "Run a failing search once more"
 FAR = "Translate the manual"
+NEAR = {RETRY: 1.0, AGAIN: 0.9}
 
 
 @dataclass
@@ -39,7 +42,7 @@ def room_with(
     store: Store, said: Judgement, near: dict[str, float] | None = None, **settings: Any
 ) -> tuple[Room, Told]:
     judges = Told(said=said)
-    embedder = NearEmbedder(near or {RETRY: 1.0, AGAIN: 0.9})
+    embedder = NearEmbedder(near or NEAR)
     return Room(store, judges=judges, embedder=embedder, **settings), judges
 
 
@@ -95,6 +98,7 @@ async def test_a_pass_judges_the_nearest_pairs_and_no_more_than_its_budget(store
     assert (await compare(room.desk, MAIN_SPACE)).judged == 3
 
 
+@pytest.mark.requirement("H-21")
 @pytest.mark.parametrize(
     ("other", "said", "relation"),
     [
@@ -118,6 +122,7 @@ async def test_what_the_judge_says_decides_what_is_suggested(
     assert (passed.judged, [each["relation"] for each in found]) == (1, [relation] if relation else [])
 
 
+@pytest.mark.requirement("H-21")
 async def test_without_an_embedder_the_pass_is_off_and_says_so(store: Store):
     room = Room(store)
     await room.sight(RETRY)
@@ -238,3 +243,34 @@ async def test_only_a_sure_likeness_holds(store: Store):
     await room.ripen(AGAIN)
 
     assert (await compare(room.desk, MAIN_SPACE)).held == 0
+
+
+@pytest.mark.requirement("H-21")
+async def test_neither_of_two_opposites_is_approved_by_whoever_has_not_seen_the_other(store: Store):
+    court = Court(store, judges=Told(said=says("contradicts", 0.9)), embedder=NearEmbedder(NEAR))
+    one, other = await court.promoted(RETRY), await court.promoted(AGAIN, agent="b")
+    await compare(court.desk, MAIN_SPACE)
+    shown = await shelf.card(court.desk, MAIN_SPACE, one.id)
+    with pytest.raises(Stale):
+        await court.decide(one, version=one.version, seen=(other.id,))
+    for blind in (one, other):
+        with pytest.raises(Unseen, match="opposite"):
+            await court.decide(blind)
+
+    seen = await court.decide(one, version=shown.proposal.version, seen=(other.id,))
+    await court.decide(other, Kind.REJECT)
+
+    assert list(shown.opposites.items()) == [(other.id, AGAIN)]
+    assert (await shelf.card(court.desk, MAIN_SPACE, other.id)).opposites == {one.id: RETRY}
+    assert seen.result == "applied"
+    assert [task["title"] for task in await court.table("task")] == [RETRY]
+
+
+@pytest.mark.requirement("H-21")
+async def test_two_that_a_person_declared_no_opposites_are_approved_each_by_itself(store: Store):
+    court = Court(store, judges=Told(said=says("contradicts", 0.9)), embedder=NearEmbedder(NEAR))
+    one, _ = await court.promoted(RETRY), await court.promoted(AGAIN, agent="b")
+    await compare(court.desk, MAIN_SPACE)
+    await pairs.decline(court.desk, MAIN_SPACE, await suggestion_of(court), by="ada")
+
+    assert (await court.decide(one)).result == "applied"

@@ -288,3 +288,24 @@ async def test_a_muted_producer_is_named_and_lifted_by_a_reviewer(database_url: 
 async def _learn(at: Inbox, text: str) -> str:
     learned = await at.desk.ask("POST", "/admin/api/memories", key=at.ann, body={"text": text})
     return str(learned.json["memory"]["id"])
+
+
+@pytest.mark.requirement("H-21")
+async def test_a_program_approves_one_of_two_opposites_only_once_it_has_seen_the_other(
+    database_url: str, tmp_path: Path
+):
+    async with inbox(database_url, tmp_path) as at:
+        one, other = await at.proposed("Retry the failed query"), await at.proposed("Fail, do not retry")
+        await at.suggest(one, other, "opposite")
+
+        blind = await at.decide(one, "approve")
+        both = {"verdict": "approve", "ids": [one["id"], other["id"]]}
+        many = await at.ask("POST", "/verdicts", body={**both, "seen": [other["id"]]})
+        shown = (await at.ask("GET", f"/{other['id']}")).json["pairs"]
+        seen = await at.decide(other, "approve", seen=[one["id"][:18]])
+
+        assert (blind.status, blind.json["error"]["name"]) == (409, "unseen")
+        assert f"`{other['id']}`" in blind.json["error"]["hint"]
+        assert [each["result"] for each in many.json["items"]] == ["applied", "failed"]
+        assert [(pair["relation"], pair["what"]) for pair in shown] == [("opposite", one["what"])]
+        assert (seen.status, seen.json["state"]) == (200, "applied")

@@ -284,3 +284,28 @@ async def test_cards_come_page_by_page(database_url: str, tmp_path: Path):
         assert (await at.desk.ask("GET", f"{PROPOSALS}?standing=open&limit=200", key=at.ann)).json[
             "next"
         ] is None
+
+
+@pytest.mark.requirement("H-21")
+async def test_a_card_shows_its_opposite_and_so_its_forms_say_that_it_was_seen(
+    database_url: str, tmp_path: Path
+):
+    async with inbox(database_url, tmp_path) as at:
+        cards = [await at.proposed(what) for what in ("Log more", "Log less", "Cache more", "Cache less")]
+        ann = await visitor(at.desk)
+        before = await ann.get(f"{PAGE}/{cards[0]['id']}")
+        await at.suggest(cards[0], cards[1], "opposite")
+        await at.suggest(cards[2], cards[3], "opposite")
+
+        unseen = await ann.press(before, "Approve")
+        page = await ann.get(PAGE)
+        marked = {f"pick-{cards[2]['id']}": "yes"}
+        alone = await ann.press(await ann.get(f"{PAGE}/{cards[0]['id']}"), "Approve")
+        together = await ann.press(
+            page, "Approve all markedReject all markedDefer all marked", verdict="approve", **marked
+        )
+
+        assert unseen.status == 409
+        assert page.text.count("Opposes <a ") == 4
+        assert alone.status == 303
+        assert "1 of 1 were decided." in together.text

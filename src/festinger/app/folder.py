@@ -177,6 +177,7 @@ class Folder:
             until=said.until,
             word=said.word,
             version=sheet.version,
+            seen=await self._shown_with(sheet),
         )
         try:
             return (await self._app.deciding.decide(space, verdict)).result
@@ -185,6 +186,10 @@ class Folder:
             if card.proposal.type in ONE_BY_ONE:
                 raise NotAuthorised(error.message, hint=NEEDS_CODE) from error
             raise
+
+    async def _shown_with(self, sheet: Sheet) -> tuple[UUID, ...]:
+        """What the sheet shows beside its own proposal. A later opposite makes another version, which is refused."""
+        return tuple((await self._app.inbox.card(sheet.space, sheet.proposal)).opposites)
 
     async def _answer(self, tray: Tray, lying: Lying, result: str) -> None:
         """Write an answer on a sheet that stays, once."""

@@ -55,6 +55,8 @@ class Words:
     edits: Mapping[str, Any] | None = None
     word: str = ""
     version: int | None = None
+    seen: Sequence[str] = ()
+    """Which other proposals the person has looked at, by their ids or the beginnings of those."""
     ref: str = ""
     """By what the channel knows this message again; none makes it a message of its own."""
 
@@ -181,6 +183,7 @@ class Review:
             edits=words.edits or {},
             word=words.word,
             version=words.version,
+            seen=tuple([await self.find(each) for each in words.seen]),
         )
 
     async def undo(self, id_: UUID) -> Document:

@@ -42,6 +42,7 @@ class Heard:
     note: str = ""
     of: str = ""
     until: datetime | None = None
+    seen: tuple[str, ...] = ()
 
 
 def register_webhook(app: "App") -> None:
@@ -112,6 +113,7 @@ async def take(app: "App", space: SpaceId, heard: Heard, *, body: bytes) -> Deci
         note=heard.note,
         of=await app.inbox.find(space, heard.of) if heard.of else None,
         until=heard.until,
+        seen=tuple([await app.inbox.find(space, each) for each in heard.seen]),
         digest=hashlib.sha256(body).hexdigest(),
     )
     return await app.deciding.decide(space, said)

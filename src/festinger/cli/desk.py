@@ -111,11 +111,16 @@ class Desk:
 
     # asking
 
+    @property
+    def is_attended(self) -> bool:
+        """Whether a person sits here who can be asked."""
+        return not self.yes and sys.stdin.isatty()
+
     def confirm(self, word: str, what: str) -> None:
         """Ask for the typed word before something is destroyed."""
         if self.yes:
             return
-        if not sys.stdin.isatty():
+        if not self.is_attended:
             raise BadInput(f"{what} This needs a person.", hint="Add `--yes` if a script may do it.")
         _write(sys.stderr, plain(f"{what}\nType `{word}` to go on: "), end="")
         with _interrupts():

@@ -217,6 +217,7 @@ def _words(said: Document) -> "Words":
         until=read_moment(until) if until else None,
         edits=said.get("edits"),
         word=said.get("word", ""),
+        seen=said.get("seen", ()),
     )
 
 

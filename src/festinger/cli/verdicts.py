@@ -14,6 +14,9 @@ from festinger.cli.tray import Tray, tray
 from festinger.clock import system_clock
 from festinger.errors import BadInput
 
+APPROVE = "approve"
+"""The word by which a person says yes although something asks for the opposite."""
+
 NOT_ALL_EXIT = 4
 """What a command leaves with that decided fewer than it was asked to."""
 
@@ -37,19 +40,29 @@ async def approve(
         ),
     ] = None,
     note: Note = "",
+    seen: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--seen", help="Id of a proposal of the opposite that you have looked at; may be repeated."
+        ),
+    ] = None,
 ) -> int:
     """Say yes. What the proposal asks for happens now, and can be undone.
 
+    Where another proposal asks for the opposite, both are shown and you are asked.
+
     Example: festinger approve 018f3a5e-7b21
     """
-    said: Document = {"verdict": "approve", "note": note}
+    said: Document = {"verdict": "approve", "note": note, "seen": seen or []}
     if edit is not None:
         if len(proposals) > 1:
             raise BadInput("One proposal is edited at a time.")
         said["edits"] = read_object(_text_of(edit))
     async with tray(desk) as inbox:
         if len(proposals) == 1:
-            said["word"] = await _looked_at(desk, inbox, proposals[0])
+            card = await inbox.card(proposals[0])
+            said["word"] = _looked_at(desk, card)
+            said["seen"] += await _seen_beside(desk, inbox, card, seen or [])
         return await _decide(desk, inbox, proposals, said)
 
 
@@ -123,15 +136,30 @@ async def _decide(desk: Desk, inbox: Tray, proposals: list[str], said: Document)
     return 0 if many["done"] == many["of"] else NOT_ALL_EXIT
 
 
-async def _looked_at(desk: Desk, inbox: Tray, proposal: str) -> str:
+def _looked_at(desk: Desk, card: Document) -> str:
     """Show what is about to be approved; where nothing can be taken back, ask for the word that says so."""
-    card = await inbox.card(proposal)
     if not desk.as_json:
         desk.say("\n".join(card_lines(card)))
     word: str = card["effect"]["word"]
     if word:
         desk.confirm(word, card["effect"]["says"])
     return word
+
+
+async def _seen_beside(desk: Desk, inbox: Tray, card: Document, seen: list[str]) -> list[str]:
+    """Show what asks for the opposite and ask; ids of what was shown now. A script has seen what it says it has."""
+    shown: list[str] = []
+    for other in (each["other"] for each in card["pairs"] if _opposes(each)):
+        if not desk.is_attended or any(other.startswith(each) for each in seen):
+            continue
+        desk.say("The opposite:\n" + "\n".join(card_lines(await inbox.card(other))))
+        desk.confirm(APPROVE, "Another proposal asks for the opposite; it is shown above.")
+        shown.append(other)
+    return shown
+
+
+def _opposes(pair: Document) -> bool:
+    return bool(pair["relation"] == "opposite" and pair["state"] == "open" and pair["what"])
 
 
 def _end(days: int | None, until: datetime | None) -> datetime | None:

@@ -20,12 +20,14 @@ from festinger.proposals.deciding import (
     require_complete,
     require_decidable,
     require_one_by_one,
+    require_opposites_seen,
     result_of,
 )
 from festinger.proposals.effects import Afterwards
 from festinger.proposals.family import held
 from festinger.proposals.keeping import subject_of
 from festinger.proposals.office import Office
+from festinger.proposals.pairs import opposites
 from festinger.proposals.proposal import Type, proposal_of
 from festinger.proposals.receiving import close_verdict, find_verdict, receive, refusal_of
 from festinger.proposals.verdict import Decided, Kind, Result, Said, Verdict, effect_of, verdict_of
@@ -43,7 +45,7 @@ async def decide(office: Office, space: SpaceId, said: Said) -> Decided:
     """Keep a verdict and carry it out; the same one again gives the same answer and does nothing.
 
     Raises `NotFound`, `NotAuthorised`, `Replayed`, `BadInput`, `AlreadyDecided`, `Stale`, `Outdated`, `TooDeep`,
-    `NotProposable`, `EffectFailed`, `Unavailable`.
+    `Unseen`, `NotProposable`, `EffectFailed`, `Unavailable`.
     """
     verdict = await receive(office, space, said)
     if verdict.processed_at is not None:
@@ -129,6 +131,7 @@ async def _carry_out(
     proposal = await held(transaction, space, verdict.proposal_id)
     require_complete(verdict, proposal)
     require_decidable(proposal, verdict, office.desk.terms(space))
+    require_opposites_seen(verdict, await opposites(transaction, space, proposal.id))
     hearing = Hearing(office=office, transaction=transaction, space=space, proposal=proposal, verdict=verdict)
     carried: Carried = await carry_out(hearing)
     await close_verdict(office, transaction, space, verdict, result=carried.result)

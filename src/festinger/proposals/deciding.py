@@ -4,8 +4,9 @@ Which verdict counts of several, whether a proposal can still be decided, how lo
 put off, and whether what it would touch is still what the person saw. Pure: rows, time and settings come in.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from festinger.errors import (
     AlreadyDecided,
@@ -16,6 +17,7 @@ from festinger.errors import (
     Refused,
     Stale,
     TooDeep,
+    Unseen,
 )
 from festinger.proposals.effects import ONE_BY_ONE, WORDS_NEEDED, Look
 from festinger.proposals.proposal import Proposal, State, Type
@@ -34,6 +36,7 @@ EDITED = frozenset({"what", "why", "how", "payload"})
 
 LONGEST_NOTE = 4000
 MOST_AT_ONCE = 50
+MOST_SEEN = 200
 FURTHEST = timedelta(days=3650)
 
 
@@ -92,6 +95,21 @@ def require_complete(verdict: Verdict, proposal: Proposal) -> None:
         raise BadInput(
             "This cannot be undone.", hint=f"Write the word `{needed}` to say that you mean it.", word=needed
         )
+
+
+def require_opposites_seen(verdict: Verdict, opposites: Mapping[UUID, str]) -> None:
+    """Refuse a yes by somebody who has not looked at what asks for the opposite; `opposites` says what that is."""
+    unseen = {str(id_): what for id_, what in opposites.items() if id_ not in verdict.seen}
+    if verdict.kind is Kind.APPROVE and unseen:
+        raise Unseen(
+            f"{_these(len(unseen))} for the opposite of this.",
+            hint=f"Look at {', '.join(f'`{id_}`' for id_ in unseen)}, and name it as `seen` when you approve.",
+            opposites=unseen,
+        )
+
+
+def _these(number: int) -> str:
+    return "Another proposal asks" if number == 1 else f"{number} other proposals ask"
 
 
 def require_fresh(proposal: Proposal, look: Look) -> None:

@@ -259,6 +259,8 @@ async def _keep(
         judgement=json.dumps(note | ({"holds": str(waiting.id)} if holds else {})),
         at=desk.clock(),
     )
+    if row is not None and like.relation is Suggested.OPPOSITE:
+        await transaction.run(Q["note_opposite"], space=space, ids=[low, high])
     if row is not None and like.relation is not None:
         await desk.outbox.emit(
             transaction,

@@ -30,6 +30,12 @@ async def suggested(desk: Desk, space: SpaceId, *, limit: int = 50) -> list[dict
     return list(await desk.store.all(Q["suggested_pairs"], space=space, limit=min(limit, MOST)))
 
 
+async def opposites(transaction: Transaction, space: SpaceId, proposal: UUID) -> dict[UUID, str]:
+    """What asks for the opposite of a proposal, and in which words, as far as nobody said that it does not."""
+    rows = await transaction.all(Q["opposites_of"], space=space, proposal=proposal)
+    return {row["id"]: row["what"] for row in rows}
+
+
 async def accept(desk: Desk, space: SpaceId, pair: UUID, *, by: str) -> Proposal:
     """Join two proposals of the same meaning; the one that stands for both."""
     async with desk.store.transaction() as transaction:

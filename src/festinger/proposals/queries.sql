@@ -405,6 +405,18 @@ join proposal o on o.space_id = x.space_id and o.id = case when x.a_id = %(propo
 where x.space_id = %(space)s and (x.a_id = %(proposal)s or x.b_id = %(proposal)s) and x.relation is not null
 order by x.at, x.id;
 
+-- name: opposites_of
+-- What asks for the opposite of a proposal, and has words left that can be looked at.
+select o.id, o.what from proposal_pair x
+join proposal o on o.space_id = x.space_id and o.id = case when x.a_id = %(proposal)s then x.b_id else x.a_id end
+where x.space_id = %(space)s and (x.a_id = %(proposal)s or x.b_id = %(proposal)s)
+  and x.relation = 'opposite' and x.state = 'open' and o.what <> ''
+order by o.id;
+
+-- name: note_opposite
+-- Says that two proposals are not what they were when somebody looked at them: from now on each shows the other.
+update proposal p set version = p.version + 1 where p.space_id = %(space)s and p.id = any(%(ids)s::uuid[]);
+
 -- name: suggested_pairs
 -- Pairs that wait for a person, the newest first.
 select x.id, x.relation, x.similarity, x.judgement, x.at, a.id as a, a.what as a_what, b.id as b, b.what as b_what

@@ -112,6 +112,7 @@ def written(card: Card, look: Look, *, key: bytes, note: str = "") -> str:
         _facts(card),
         _part("Why", proposal.why),
         _part("How", proposal.how),
+        _part("Another proposal asks for the opposite", "\n".join(card.opposites.values())),
         "## Seen\n\n" + "\n".join(map(_seen, card.sightings[:MOST_SHOWN])),
         _evidence(card.sightings),
         "## What an approval does\n\n" + _effect(proposal, look),

@@ -64,6 +64,12 @@ class Card:
     pairs: tuple[Mapping[str, Any], ...]
     is_untrusted: bool
 
+    @property
+    def opposites(self) -> dict[UUID, str]:
+        """What asks for the opposite, which nobody may approve this without seeing; as `pairs.opposites` reads it."""
+        opposed = (each for each in self.pairs if each["relation"] == "opposite" and each["state"] == "open")
+        return {UUID(each["other"]): each["what"] for each in opposed if each["what"]}
+
     def as_json(self) -> dict[str, Any]:
         """As every door shows it, with hidden characters made visible."""
         shown: dict[str, Any] = {

@@ -89,6 +89,8 @@ class Said:
     """What must be written out where nothing can be taken back."""
     version: int | None = None
     """The version that the person saw."""
+    seen: tuple[UUID, ...] = ()
+    """Which other proposals the person has looked at: those that ask for the opposite must be among them."""
     session: SessionId | None = None
     """The conversation in which it was said, if it was in one."""
     digest: str = ""
@@ -99,8 +101,8 @@ class Said:
         """What is kept beside the kind and the note."""
         given = {"of": shown(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
         given |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
-        given |= {"digest": self.digest}
-        return {name: value for name, value in given.items() if value not in (None, "", {})}
+        given |= {"digest": self.digest, "seen": sorted(map(str, self.seen))}
+        return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +129,10 @@ class Verdict:
     @property
     def until(self) -> datetime | None:
         return datetime.fromisoformat(self.fields["until"]) if "until" in self.fields else None
+
+    @property
+    def seen(self) -> frozenset[UUID]:
+        return frozenset(map(UUID, self.fields.get("seen", ())))
 
     @property
     def session(self) -> SessionId | None:

@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from festinger.app.reviewing import Words
-from festinger.proposals.deciding import MOST_AT_ONCE
+from festinger.proposals.deciding import MOST_AT_ONCE, MOST_SEEN
 from festinger.proposals.tasks import TaskState
 from festinger.proposals.verdict import kind_of
 from festinger.web.access import Scope
@@ -35,6 +35,8 @@ class VerdictBody(BaseModel):
     until: AwareDatetime | None = None
     edits: dict[str, Any] = Field(default_factory=dict)
     word: str = ""
+    seen: list[str] = Field(default_factory=list, max_length=MOST_SEEN)
+    """The proposals of the opposite that the caller has looked at."""
 
     def words(self, *, version: int | None, ref: str) -> Words:
         return Words(
@@ -44,6 +46,7 @@ class VerdictBody(BaseModel):
             edits=self.edits,
             word=self.word,
             version=version,
+            seen=self.seen,
             ref=ref,
         )
 

@@ -138,6 +138,7 @@ def words_in(call: Call, form: Mapping[str, str]) -> Words:
         edits=edits if kind_of(form.get("verdict", "")) is Kind.APPROVE else {},
         word=form.get("word", ""),
         version=int(version) if version.isascii() and version.isdigit() else None,
+        seen=form.get("seen", "").split(),
         ref=_ref(call, form),
     )
 

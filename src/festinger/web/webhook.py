@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from festinger.app.webhook import Heard, check_signature, take
 from festinger.errors import BadInput
+from festinger.proposals.deciding import MOST_SEEN
 from festinger.proposals.webhook import ANSWER, SIGNATURE
 from festinger.web.access import Scope
 from festinger.web.route import Call, Route, answer, first_fault
@@ -27,6 +28,7 @@ class Message(BaseModel):
     note: str = ""
     of: str = Field(default="", max_length=64)
     until: AwareDatetime | None = None
+    seen: tuple[str, ...] = Field(default=(), max_length=MOST_SEEN)
 
 
 async def receive(call: Call) -> Response:

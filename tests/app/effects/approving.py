@@ -20,7 +20,9 @@ from festinger.proposals.proposal import Proposal, Type
 from festinger.proposals.sighting import API, Suggestion
 from festinger.proposals.undo import Undone
 from festinger.proposals.verdict import Author, Channel, Decided, Kind, Proof, Said
+from festinger.store.queries import queries_of
 
+Q = queries_of("festinger.proposals")
 ADA = Author(name="Ada", proof=Proof.LOGIN, id="ada")
 PLACE = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT)
 
@@ -75,6 +77,25 @@ class Approving:
 
     async def undo(self, decided: Decided) -> Undone:
         return await self.app.deciding.undo(MAIN_SPACE, decided.proposal.id, author=ADA)
+
+    async def oppose(self, one: Proposal, other: Proposal) -> None:
+        """Find that two ask for opposite things, as the second pass does."""
+        a, b = sorted((one.id, other.id))
+        async with self.app.store.transaction() as transaction:
+            await transaction.one(
+                Q["put_pair"],
+                space=MAIN_SPACE,
+                id=self.app.tools.new_id(),
+                a=a,
+                b=b,
+                relation="opposite",
+                similarity=0.9,
+                embedder="hashed:64",
+                words="",
+                judgement="{}",
+                at=self.hands.now,
+            )
+            await transaction.run(Q["note_opposite"], space=MAIN_SPACE, ids=[a, b])
 
     async def rows(self, sql: str, **values: Any) -> list[dict[str, Any]]:
         return await rows(self.app.store, sql, **values)
