@@ -43,6 +43,16 @@ def fixed_tools(hands: Hands | None = None, *, seed: int = 1) -> Tools:
     )
 
 
+def given(folder: Path, *, model: str = "none:", **more: Any) -> dict[str, Any]:
+    """Settings as a program gives them to `festinger.open`; `model` embeds."""
+    return {
+        "home": str(folder / "home"),
+        "secrets": {"key_file": str(folder / "key")},
+        "embedding": {"model": model},
+        **more,
+    }
+
+
 def settings_of(url: str | None, folder: Path, **flags: Any) -> LiveSettings:
     """The settings of a deployment in `folder`; `flags` have their dots written as `__`."""
     given = {"home": str(folder / "home"), "secrets.key_file": str(folder / "key"), "offline": True}

@@ -1,34 +1,20 @@
 """What a program does with proposals through the library."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.app.house import given
 
 import festinger
 from festinger.errors import BadInput, NotAuthorised
 from festinger.proposals.reviewers import add_reviewer
 
 WHAT = "Retry the failed query"
-
-
-@pytest.fixture(autouse=True)
-def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-
-
-def given(folder: Path) -> dict[str, Any]:
-    return {
-        "home": str(folder / "home"),
-        "secrets": {"key_file": str(folder / "key")},
-        "embedding": {"model": "none:"},
-        "proposals": {"min_seen_count": 1, "min_age_days": 0},
-    }
+AT_ONCE = {"min_seen_count": 1, "min_age_days": 0}
 
 
 async def test_a_program_proposes_and_a_reviewer_whom_it_names_decides(database_url: str, tmp_path: Path):
-    async with festinger.open(given(tmp_path), database=database_url) as memory:
+    async with festinger.open(given(tmp_path, proposals=AT_ONCE), database=database_url) as memory:
         made = await memory.propose(WHAT, category="reliability", scope="tools")
         await memory._app.inbox.promote(memory.space)
         (open_one,) = await memory.inbox()
@@ -51,7 +37,7 @@ async def test_a_program_proposes_and_a_reviewer_whom_it_names_decides(database_
 
 
 async def test_what_cannot_be_proposed_or_said_is_refused(database_url: str, tmp_path: Path):
-    async with festinger.open(given(tmp_path), database=database_url) as memory:
+    async with festinger.open(given(tmp_path, proposals=AT_ONCE), database=database_url) as memory:
         made = await memory.propose(WHAT, category="reliability", scope="tools")
 
         with pytest.raises(BadInput):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from tests.app.house import SOON, opened
+from tests.app.house import SOON, given, opened
 from tests.jobs.desk import ask
 
 import festinger
@@ -17,21 +17,6 @@ from festinger.llm.port import Purpose
 from festinger.settings.tree import EmbeddingSettings, SecretsSettings, Settings
 
 FIRST = ask("select id from event where name = 'setting_changed' order by seq")
-
-
-@pytest.fixture(autouse=True)
-def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-
-
-def given(folder: Path, **more: Any) -> dict[str, Any]:
-    return {
-        "home": str(folder / "home"),
-        "secrets": {"key_file": str(folder / "key")},
-        "embedding": {"model": "none:"},
-        **more,
-    }
 
 
 async def test_settings_may_be_a_mapping(database_url: str, tmp_path: Path):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.house import Hands, fixed_tools, opened
+from tests.app.house import Hands, fixed_tools, given, opened
 from tests.jobs.desk import drain, rows
 from tests.memory.remembering import says
 
@@ -26,20 +26,6 @@ FREIGHT = "Quillon Freight ships copper wire on Tuesdays."
 TEAL, CRIMSON = "Rana's favourite colour is teal.", "Rana's favourite colour is crimson."
 
 
-@pytest.fixture(autouse=True)
-def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-
-
-def given(folder: Path) -> dict[str, Any]:
-    return {
-        "home": str(folder / "home"),
-        "secrets": {"key_file": str(folder / "key")},
-        "embedding": {"model": "hashed:64"},
-    }
-
-
 def handle(app: App, session: str = "s1") -> Memory:
     return Memory(space=MAIN_SPACE, agent=AgentId("default"), session=SessionId(session), _app=app)
 
@@ -54,7 +40,7 @@ async def learnt(memory: Memory, text: str) -> str:
 async def test_reading_a_memory_by_its_id_stages_one_read_that_an_outcome_confirms(
     database_url: str, tmp_path: Path
 ):
-    async with festinger.open(given(tmp_path), database=database_url) as memory:
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url) as memory:
         one = await learnt(memory, HARBOUR)
         before = (await memory.get(one)).access_count
         await memory.get(one)
@@ -91,7 +77,9 @@ async def test_a_read_that_cannot_be_noted_fails_nobody(
 async def test_what_a_recall_gives_out_is_read_and_surfaced_with_its_place_and_its_recall(
     database_url: str, tmp_path: Path
 ):
-    async with festinger.open(given(tmp_path), database=database_url, session="s1") as memory:
+    async with festinger.open(
+        given(tmp_path, model="hashed:64"), database=database_url, session="s1"
+    ) as memory:
         first, second = await learnt(memory, HARBOUR), await learnt(memory, FREIGHT)
         came = await memory.recall("harbour office of Lisgate, Quillon Freight copper wire")
         seen = await memory.observe({first: "acted"}, recall=came.id)
@@ -114,7 +102,7 @@ async def test_what_a_recall_gives_out_is_read_and_surfaced_with_its_place_and_i
 
 
 async def test_a_recall_that_nobody_made_has_no_outcomes(database_url: str, tmp_path: Path):
-    async with festinger.open(given(tmp_path), database=database_url) as memory:
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url) as memory:
         one = await learnt(memory, HARBOUR)
         with pytest.raises(NotFound):
             await memory.observe({one: "acted"}, recall="018f3a5e-0000-7000-8000-000000000000")
@@ -154,7 +142,9 @@ async def test_each_minute_what_nobody_told_of_in_time_expires(database_url: str
 async def test_a_correction_goes_to_the_judges_as_a_pair_and_the_memory_decides(
     database_url: str, tmp_path: Path
 ):
-    async with festinger.open(given(tmp_path), database=database_url, session="s1") as memory:
+    async with festinger.open(
+        given(tmp_path, model="hashed:64"), database=database_url, session="s1"
+    ) as memory:
         stale = await learnt(memory, TEAL)
         came = await memory.recall("Which colour does Rana like?")
         first = await memory.observe_reply(
@@ -182,7 +172,9 @@ async def test_a_correction_goes_to_the_judges_as_a_pair_and_the_memory_decides(
 
 @pytest.mark.requirement("O-48")
 async def test_a_bare_no_teaches_nothing_and_supersedes_nothing(database_url: str, tmp_path: Path):
-    async with festinger.open(given(tmp_path), database=database_url, session="s1") as memory:
+    async with festinger.open(
+        given(tmp_path, model="hashed:64"), database=database_url, session="s1"
+    ) as memory:
         one = await learnt(memory, HARBOUR)
         came = await memory.recall("When does the harbour office of Lisgate open?")
         seen = await memory.observe_reply(
@@ -199,7 +191,9 @@ async def test_a_bare_no_teaches_nothing_and_supersedes_nothing(database_url: st
 
 
 async def test_learning_again_what_was_taken_to_the_judges_adds_nothing(database_url: str, tmp_path: Path):
-    async with festinger.open(given(tmp_path), database=database_url, session="s1") as memory:
+    async with festinger.open(
+        given(tmp_path, model="hashed:64"), database=database_url, session="s1"
+    ) as memory:
         stale = await learnt(memory, TEAL)
         came = await memory.recall("Which colour does Rana like?")
         for _ in range(2):

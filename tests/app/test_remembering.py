@@ -1,9 +1,9 @@
 """The memory through the library's handle, with real judges, jobs and the bundled wiring."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.app.house import given
 from tests.jobs.desk import drain, rows
 
 import festinger
@@ -11,22 +11,8 @@ from festinger.errors import BadInput, NotFound, Replayed
 from festinger.memory.decision import Action
 
 
-@pytest.fixture(autouse=True)
-def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-
-
-def given(folder: Path) -> dict[str, Any]:
-    return {
-        "home": str(folder / "home"),
-        "secrets": {"key_file": str(folder / "key")},
-        "embedding": {"model": "hashed:64"},
-    }
-
-
 async def test_a_program_learns_asks_why_and_takes_back(database_url: str, tmp_path: Path):
-    async with festinger.open(given(tmp_path), database=database_url) as memory:
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url) as memory:
         first = await memory.learn("The server has 16 GB", tags=["hardware"])
         second = await memory.learn("The server has 32 GB")
         assert first.memory is not None
@@ -50,7 +36,7 @@ async def test_a_program_learns_asks_why_and_takes_back(database_url: str, tmp_p
 
 @pytest.mark.requirement("M-31", "M-35")
 async def test_a_handle_refuses_what_it_cannot_take(database_url: str, tmp_path: Path):
-    async with festinger.open(given(tmp_path), database=database_url) as memory:
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url) as memory:
         with pytest.raises(BadInput):
             await memory.learn(" ")
         with pytest.raises(BadInput, match="origin"):
@@ -66,7 +52,7 @@ async def test_a_handle_refuses_what_it_cannot_take(database_url: str, tmp_path:
 async def test_a_batch_finds_its_own_twins_and_survives_a_bad_item(database_url: str, tmp_path: Path):
     items = [f"Town number {name} has a bridge" for name in ("ash", "birch", "cedar")]
     seen: list[tuple[int, int]] = []
-    async with festinger.open(given(tmp_path), database=database_url) as memory:
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url) as memory:
         done = await memory.learn_many(
             [*items, items[0], "", *items],
             progress=lambda count, total, _counts: seen.append((count, total)),
@@ -82,7 +68,7 @@ async def test_a_batch_finds_its_own_twins_and_survives_a_bad_item(database_url:
 
 @pytest.mark.requirement("M-47")
 async def test_a_person_settles_what_two_statements_dispute(database_url: str, tmp_path: Path):
-    async with festinger.open(given(tmp_path), database=database_url) as memory:
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url) as memory:
         await memory.learn("retry failed uploads")
         rival = await memory.learn("do not retry failed uploads")
         assert rival.conflict is not None
@@ -97,7 +83,7 @@ async def test_a_person_settles_what_two_statements_dispute(database_url: str, t
 
 
 async def test_what_an_agent_learns_is_its_own(database_url: str, tmp_path: Path):
-    async with festinger.open(given(tmp_path), database=database_url) as memory:
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url) as memory:
         mine = await memory.for_agent("a").learn("Ann keeps bees")
         ours = await memory.learn("Ben keeps ants")
         shared = await memory.for_agent("a").for_session("s").learn("Carl keeps cats", shared=True)
