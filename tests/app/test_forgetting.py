@@ -1,18 +1,23 @@
 """Forgetting is whole at once, in every room, also where nobody does background work."""
 
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
-from tests.app.test_memory import given
+from tests.app.effects.approving import Approving, approving
+from tests.app.house import given
 from tests.memory.oblivion import places_of
 
 import festinger
+from festinger.app.forgetting import forgetting_of
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
+from festinger.memory.selector import Selector
+from festinger.proposals.proposal import State
+from festinger.proposals.sighting import REFLECTION, Sighted, Suggestion
 
-
-@pytest.fixture(autouse=True)
-def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
+EPISODE, TOLD, ASKED = (UUID(int=number) for number in (1, 2, 3))
+HOME = "Ada lives at Elm Road."
 
 
 @pytest.mark.requirement("M-82", "R-74")
@@ -31,3 +36,79 @@ async def test_what_was_recalled_and_then_forgotten_is_nowhere_although_no_worke
         await memory.forget(kept.id)
 
         assert await places_of(store, "heirloom") == []
+
+
+@pytest.mark.requirement("H-93")
+async def test_what_was_proposed_because_of_something_forgotten_loses_its_words_and_keeps_its_counters(
+    database_url: str, tmp_path: Path
+):
+    async with approving(database_url, tmp_path) as at:
+        await talk(at)
+        memory = await at.learn(HOME, turn_id=TOLD)
+        seen = {
+            "memory": await sight(at, "Call her where she dwells", memories=[memory]),
+            "turn": await sight(at, "Write to the house under the trees", turns=[TOLD]),
+            "payload": await sight(at, "Archive what is known of her", payload={"ids": [str(memory)]}),
+            "other turn": await sight(at, "Show the clock", turns=[ASKED]),
+            "episode": await sight(at, "Greet whoever comes", episodes=[EPISODE]),
+        }
+
+        await forgetting_of(at.app).forget(MAIN_SPACE, Selector(ids=(memory,)), reason="asked", by="ada")
+        after = await left(at, seen)
+        await forgetting_of(at.app).forget(
+            MAIN_SPACE, Selector(session=SessionId("s1")), reason="asked", by="ada"
+        )
+
+        assert after == {
+            "memory": ("", 1, State.REJECTED),
+            "turn": ("", 1, State.REJECTED),
+            "payload": ("Archive what is known of her", 1, State.WAITING),
+            "other turn": ("Show the clock", 1, State.WAITING),
+            "episode": ("Greet whoever comes", 1, State.WAITING),
+        }
+        assert await left(at, seen) == after | dict.fromkeys(
+            ("other turn", "episode"), ("", 1, State.REJECTED)
+        )
+        assert await places_of(at.app.store, "dwells", "trees", "greet") == []
+
+
+async def talk(at: Approving) -> None:
+    """An episode of two turns, in the first of which something is said."""
+    episode = (
+        "insert into episode (space_id, id, agent_id, session_id, opened_at, last_at)"
+        " values ('main', %(id)s, 'default', 's1', %(at)s, %(at)s) returning id"
+    )
+    turn = (
+        "insert into episode_turn (space_id, episode_id, seq, turn_id, at, role, origin, content)"
+        " values ('main', %(id)s, %(seq)s, %(turn)s, %(at)s, 'user', 'person', %(said)s) returning seq"
+    )
+    await at.rows(episode, id=EPISODE, at=at.hands.now)
+    for seq, (id_, said) in enumerate(((TOLD, HOME), (ASKED, "What time is it?")), start=1):
+        await at.rows(turn, id=EPISODE, seq=seq, turn=id_, at=at.hands.now, said=said)
+
+
+async def sight(
+    at: Approving, what: str, *, payload: dict[str, Any] | None = None, **cited: list[UUID]
+) -> Sighted:
+    evidence = {name: [str(each) for each in ids] for name, ids in cited.items()}
+    said = Suggestion(
+        category="knowledge",
+        scope="chat",
+        what=what,
+        producer=REFLECTION,
+        source=f"call-{next(at.numbers)}",
+        cause=cause(agent=DEFAULT_AGENT, session=SessionId("s2"), origin=Origin.MODEL, at=at.hands.now),
+        at=at.hands.now,
+        payload=payload or {},
+        evidence=evidence,
+    )
+    return await at.app.inbox.sight(MAIN_SPACE, said)
+
+
+async def left(at: Approving, seen: dict[str, Sighted]) -> dict[str, tuple[str, int, State]]:
+    found = {}
+    for name, each in seen.items():
+        assert each.proposal is not None
+        card = await at.app.inbox.card(MAIN_SPACE, each.proposal)
+        found[name] = (card.proposal.what, card.proposal.seen_count, card.proposal.state)
+    return found

@@ -20,7 +20,7 @@ from festinger.llm.call import Caller
 from festinger.llm.port import Model, Purpose
 from festinger.memory.ban import is_forgotten_by
 from festinger.memory.desk import IsForgotten
-from festinger.memory.forgetting import FORGET_SAID, REMAKE, VACUUM, Eraser, LetGo, Plan, forget
+from festinger.memory.forgetting import FORGET_SAID, REMAKE, VACUUM, Eraser, LetGoCited, Plan, forget
 from festinger.memory.growth import shrink
 from festinger.memory.reembedding import REEMBED, reembed
 from festinger.memory.refusals import prune_refusals
@@ -89,15 +89,20 @@ def forgetting_of(app: "App") -> Forgetting:
     async def outside(cuts: Sequence[Cut]) -> int:
         return await asyncio.to_thread(cut_files, folder, cuts)
 
-    eraser = Eraser(desk=app.memory.desk, ledger=ledger_of(app), rooms=_rooms(app), outside=outside)
+    eraser = Eraser(
+        desk=app.memory.desk,
+        ledger=ledger_of(app),
+        rooms=(forget_recalls, forget_outcomes),
+        citing=_citing(app),
+        outside=outside,
+    )
     return Forgetting(eraser=eraser, others=others)
 
 
-def _rooms(app: "App") -> tuple[LetGo, ...]:
-    """Those that know something of memories and are open."""
+def _citing(app: "App") -> dict[str, LetGoCited]:
+    """The open rooms that cite memories, turns and episodes."""
     inbox = getattr(app, "inbox", None)
-    asked = (partial(forget_proposals, inbox.desk),) if inbox is not None else ()
-    return (forget_recalls, forget_outcomes, *asked)
+    return {"proposal_sighting": partial(forget_proposals, inbox.desk)} if inbox is not None else {}
 
 
 def register_forgetting(app: "App") -> None:

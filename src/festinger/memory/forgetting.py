@@ -19,8 +19,8 @@ from festinger.judge.records import forget as forget_judgements
 from festinger.memory import ban
 from festinger.memory.changes import Note, Op, write_change
 from festinger.memory.desk import Desk
-from festinger.memory.episodes.retelling import episodes_with
 from festinger.memory.episodes.retelling import retell as retell_episode
+from festinger.memory.episodes.retelling import turns_with
 from festinger.memory.gist import fold_mark
 from festinger.memory.replaying import retell
 from festinger.memory.selector import Reach, Selector, reach
@@ -55,6 +55,9 @@ async def nothing_outside(_cuts: Sequence[Cut]) -> int:
 LetGo = Callable[[Transaction, SpaceId, Sequence[MemoryId]], Awaitable[object]]
 """Erases what another room knows of memories, as part of the transaction that forgets them."""
 
+LetGoCited = Callable[[Transaction, SpaceId, Sequence[UUID]], Awaitable[int]]
+"""Erases what another room has from memories, turns or episodes, by whose ids it cites them; how many rows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eraser:
@@ -63,6 +66,8 @@ class Eraser:
     desk: Desk
     ledger: Ledger
     rooms: tuple[LetGo, ...] = ()
+    citing: Mapping[str, LetGoCited] = field(default_factory=dict)
+    """By the table in which each says what it cites."""
     outside: Outside = nothing_outside
 
 
@@ -141,9 +146,10 @@ async def forget_in(
     for memory in trimmed:
         await retell(desk, transaction, space, memory)
     wordings = list(cuts(await _gone_for_good(transaction, space, said)))
-    episodes = await episodes_with(transaction, space, wordings)
+    turns = await turns_with(transaction, space, wordings)
     messages = await messages_with(transaction, space, wordings)
     rows += await sweep(transaction, space, wordings)
+    episodes = sorted(set(turns.values()))
     retold = [each for each in episodes if await retell_episode(desk, transaction, space, each)]
     if not dry_run and (files := await eraser.outside(wordings)):
         rows["spool"] += files
@@ -151,6 +157,9 @@ async def forget_in(
     said_in = {str(turn) for each in said for turn in each["turns"]} | {str(each) for each in messages}
     for let_go in eraser.rooms if erased else ():
         await let_go(transaction, space, sorted(erased))
+    cited = {*erased, *map(UUID, said_in), *turns, *await _episodes_whole(transaction, space, meant)}
+    for table, let_go_cited in eraser.citing.items() if cited else ():
+        rows[table] += await let_go_cited(transaction, space, sorted(cited))
     await _tell(desk, transaction, space, sorted(erased), sorted(said_in))
     return Plan(
         erased=tuple(sorted(erased)),
@@ -187,6 +196,14 @@ async def _words(
     return list(
         await transaction.all(Q["wordings_of"], space=space, memories=memories, sightings=list(sightings))
     )
+
+
+async def _episodes_whole(transaction: Transaction, space: SpaceId, meant: Reach) -> set[UUID]:
+    """The episodes that are meant whole, and their turns."""
+    if not meant.episodes:
+        return set()
+    rows = await transaction.all(Q["turns_of_episodes"], space=space, episodes=sorted(meant.episodes))
+    return {*meant.episodes, *(row["turn_id"] for row in rows)}
 
 
 async def _gone_for_good(

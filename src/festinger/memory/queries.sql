@@ -630,9 +630,13 @@ update episode set title = case when title = %(was_title)s then %(title)s else t
 where space_id = %(space)s and id = %(id)s and state = 'summarised' and summarised_by = 'extract'
 returning *;
 
--- name: episodes_that_said
--- The episodes in which something was said.
-select distinct t.episode_id from episode_turn t where t.space_id = %(space)s and t.content ~* %(pattern)s;
+-- name: turns_that_said
+-- The turns in which something was said, and their episodes.
+select t.turn_id, t.episode_id from episode_turn t where t.space_id = %(space)s and t.content ~* %(pattern)s;
+
+-- name: turns_of_episodes
+-- All that was said in some episodes.
+select t.turn_id from episode_turn t where t.space_id = %(space)s and t.episode_id = any(%(episodes)s::uuid[]);
 
 -- name: retell_episode
 -- Writes anew what an episode was about, in its own words.
@@ -864,6 +868,16 @@ where s.space_id = %(space)s
   and (%(since)s::timestamptz is null or s.at >= %(since)s)
   and (%(until)s::timestamptz is null or s.at < %(until)s)
 order by s.memory_id, s.at, s.id;
+
+-- name: episodes_there
+-- The episodes that lie wholly where something came from.
+select e.id from episode e
+where e.space_id = %(space)s
+  and (%(source)s::text is null or %(source)s = 'episode:' || e.id)
+  and (%(session)s::text is null or e.session_id = %(session)s)
+  and (%(agent)s::text is null or e.agent_id = %(agent)s)
+  and (%(since)s::timestamptz is null or e.opened_at >= %(since)s)
+  and (%(until)s::timestamptz is null or e.last_at < %(until)s);
 
 -- name: sightings_by_home
 -- How often each of some memories was said in all, wherever that is kept now.

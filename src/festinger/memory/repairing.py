@@ -293,7 +293,7 @@ async def _calm(work: _Repair, memories: Iterable[MemoryId]) -> None:
 
 async def _forget(eraser: Eraser, work: _Repair, done: Repaired, *, meant: Reach, dry_run: bool) -> Repaired:
     """Erase the memories of it, and of what others said too only what was said there."""
-    gone = Reach(whole=work.bad, sightings=meant.sightings)
+    gone = replace(meant, whole=work.bad, with_twins=False)
     plan = await forget_in(
         eraser, work.transaction, work.space, gone, reason="repair", by=work.by, dry_run=dry_run
     )

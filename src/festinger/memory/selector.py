@@ -69,6 +69,8 @@ class Reach:
     """By the memory that holds them now; those of whole ones included."""
     with_twins: bool = False
     """Whether what says the same is meant too: whoever names a memory means what it says."""
+    episodes: frozenset[UUID] = frozenset()
+    """Those that lie wholly there: all that was said in them is meant."""
 
     @property
     def trimmed(self) -> list[MemoryId]:
@@ -101,7 +103,24 @@ async def reach(transaction: Transaction, space: SpaceId, selector: Selector) ->
     return Reach(
         whole=frozenset(row["home"] for row in totals if there[row["home"]] == row["said"]),
         sightings={memory: tuple(ids) for memory, ids in sightings.items()},
+        episodes=await _episodes(transaction, space, selector),
     )
+
+
+async def _episodes(transaction: Transaction, space: SpaceId, selector: Selector) -> frozenset[UUID]:
+    """Episodes that are meant whole. Where an origin or a memory is named too, only parts of them are."""
+    if selector.names_memories or selector.origin:
+        return frozenset()
+    rows = await transaction.all(
+        Q["episodes_there"],
+        space=space,
+        source=selector.source,
+        session=selector.session,
+        agent=selector.agent,
+        since=selector.since,
+        until=selector.until,
+    )
+    return frozenset(row["id"] for row in rows)
 
 
 async def _named(transaction: Transaction, space: SpaceId, selector: Selector) -> Sequence[MemoryId]:

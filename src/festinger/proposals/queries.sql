@@ -515,18 +515,18 @@ where p.space_id = %(space)s and p.id = %(id)s;
 -- Takes the words of sightings whose evidence names what was forgotten; that they were made still counts.
 update proposal_sighting s set text = '', why = '', how = '', evidence = '{}'
 where s.space_id = %(space)s
-  and exists (select from unnest(%(ids)s::text[]) as named (id)
-              where jsonb_path_exists(s.evidence, '$.** ? (@ == $id)', jsonb_build_object('id', named.id))
-                 or s.reflection_id::text = named.id)
+  and (s.reflection_id::text = any(%(ids)s::text[])
+       or exists (select from jsonb_path_query(s.evidence, '$.** ? (@.type() == "string")') as cited (id)
+                  where cited.id #>> '{}' = any(%(ids)s::text[])))
 returning s.id, s.proposal_id;
 
 -- name: forget_payloads
 -- Empties what proposals would do to something that was forgotten, and marks them for it.
 update proposal p set payload = '{}', target = '{"forgotten": true}', version = p.version + 1
 where p.space_id = %(space)s
-  and exists (select from unnest(%(ids)s::text[]) as named (id)
-              where jsonb_path_exists(p.payload, '$.** ? (@ == $id)', jsonb_build_object('id', named.id))
-                 or jsonb_path_exists(p.target, '$.** ? (@ == $id)', jsonb_build_object('id', named.id)))
+  and exists (select from jsonb_path_query(jsonb_build_array(p.payload, p.target), '$.** ? (@.type() == "string")')
+                  as named (id)
+              where named.id #>> '{}' = any(%(ids)s::text[]))
 returning p.id;
 
 -- name: forget_words

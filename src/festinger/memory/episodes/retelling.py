@@ -27,13 +27,13 @@ SUMMARISE = "summarise_episode"
 """The job that asks a model."""
 
 
-async def episodes_with(transaction: Transaction, space: SpaceId, cuts: Iterable[Cut]) -> list[UUID]:
-    """The episodes in which some words were said, before they are cut out."""
-    found: set[UUID] = set()
+async def turns_with(transaction: Transaction, space: SpaceId, cuts: Iterable[Cut]) -> dict[UUID, UUID]:
+    """The turns in which some words were said, before they are cut out, each with its episode."""
+    found: dict[UUID, UUID] = {}
     for cut in cuts:
-        rows = await transaction.all(Q["episodes_that_said"], space=space, pattern=cut.pattern)
-        found |= {row["episode_id"] for row in rows}
-    return sorted(found)
+        rows = await transaction.all(Q["turns_that_said"], space=space, pattern=cut.pattern)
+        found |= {row["turn_id"]: row["episode_id"] for row in rows}
+    return found
 
 
 async def retell(desk: Desk, transaction: Transaction, space: SpaceId, episode: UUID) -> bool:
