@@ -21,7 +21,12 @@ class Time:
         self.now += seconds
         if self.requests_left:
             self.requests_left -= 1
-            self.courtesy.met()
+            serve(self.courtesy)
+
+
+def serve(courtesy: Courtesy) -> None:
+    with courtesy.serving():
+        pass
 
 
 def test_without_requests_work_begins_at_once(monkeypatch: pytest.MonkeyPatch):
@@ -35,17 +40,26 @@ def test_without_requests_work_begins_at_once(monkeypatch: pytest.MonkeyPatch):
 def test_work_waits_until_no_request_came_for_a_moment(monkeypatch: pytest.MonkeyPatch):
     time = Time(monkeypatch)
     time.requests_left = 3
-    time.courtesy.met()
+    serve(time.courtesy)
 
     asyncio.run(time.courtesy.turn())
 
     assert time.now == pytest.approx(100.0 + 4 * QUIET_SECONDS)
 
 
+def test_work_waits_while_a_request_is_served(monkeypatch: pytest.MonkeyPatch):
+    time = Time(monkeypatch)
+
+    with time.courtesy.serving():
+        asyncio.run(time.courtesy.turn(longest=5 * QUIET_SECONDS))
+
+    assert time.now == pytest.approx(100.0 + 5 * QUIET_SECONDS)
+
+
 def test_work_begins_after_a_while_even_if_requests_never_stop(monkeypatch: pytest.MonkeyPatch):
     time = Time(monkeypatch)
     time.requests_left = 10**6
-    time.courtesy.met()
+    serve(time.courtesy)
 
     asyncio.run(time.courtesy.turn())
 
@@ -55,7 +69,7 @@ def test_work_begins_after_a_while_even_if_requests_never_stop(monkeypatch: pyte
 def test_a_stopwatch_that_stands_still_holds_nothing_up(monkeypatch: pytest.MonkeyPatch):
     time = Time(monkeypatch)
     waiting = Courtesy(lambda: 0.0)
-    waiting.met()
+    serve(waiting)
 
     asyncio.run(waiting.turn())
 

@@ -24,6 +24,7 @@ from festinger.proxy.injection.corrections import Present
 from festinger.proxy.memories import MEMORY, Memories, Reminded, memory_notes
 from festinger.proxy.modelfiles import FindModelfile, none_known
 from festinger.proxy.noting import Noting
+from festinger.proxy.patience import Patience
 from festinger.proxy.requests.kind import Kind
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.world.recollection import Note, Recollection
@@ -169,6 +170,7 @@ async def scene(
     mind: Any = None,
     *,
     memories: Memories | None = None,
+    patience: Patience | None = None,
     restate: Any = None,
     modelfile: FindModelfile = none_known,
     answer: bytes = ANSWER,
@@ -180,7 +182,7 @@ async def scene(
     beside, listed = Background(), Listed()
     ids = new_id or id_maker(Hands().clock, random.Random(3))
     noting = Noting(
-        InTime(mind or Knowing(), memories=memories, beside=beside),
+        InTime(mind or Knowing(), memories=memories, patience=patience, beside=beside),
         new_id=ids,
         restate=restate or Today(),
         modelfile=modelfile,

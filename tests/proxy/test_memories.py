@@ -1,5 +1,6 @@
 """Memories join what the world knows: what they are asked about, where they stand, what is late, and what changed since."""
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from festinger.proxy.in_time import MOST_OPEN
 from festinger.proxy.injection.block import Line
 from festinger.proxy.injection.corrections import Present
 from festinger.proxy.memories import CUE_CHARS, cue_of, memory_notes
+from festinger.proxy.patience import LAST, Patience
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.restating import restated_memories
 from festinger.world.recollector import Said
@@ -53,6 +55,13 @@ def test_a_conversation_searches_for_words_alone_and_for_the_end_of_a_long_one()
     assert cue_of([said("\x00 \ud800")]) == ""
     assert cue_of([said("x" * CUE_CHARS + " the end")]).endswith("x the end")
     assert len(cue_of([said("x" * 5000)])) == CUE_CHARS
+
+
+@pytest.mark.parametrize("pasted", ["It went up. Then it went down. " * 20, "up\ndown\n" * 10_000])
+def test_of_a_long_message_it_is_asked_what_the_message_asks(pasted: str):
+    assert cue_of([said(f"Which port is it?\n{pasted}")]) == "Which port is it?"
+    assert cue_of([said(f"{pasted}\nWhich port? And where?")]) == "Which port? And where?"
+    assert cue_of([said(f"{pasted}\nRestart ramanujan now.")]).endswith("Restart ramanujan now.")
 
 
 @pytest.mark.requirement("P-30", "P-31")
@@ -161,6 +170,22 @@ async def test_behind_too_many_open_questions_nobody_waits():
 
     assert told(got) == "late; reason=busy"
     assert len(memories.asked) == MOST_OPEN
+
+
+@pytest.mark.requirement("P-50")
+async def test_for_a_memory_that_was_late_again_and_again_nobody_waits_and_its_answer_is_told_in_the_next_turn():
+    memories, patience = knowing(), Patience()
+    memories.let.clear()
+    for _ in range(LAST):
+        patience.answered(3600.0)
+    async with scene(Knowing(words={}), memories=memories, patience=patience) as at:
+        first = await asyncio.wait_for(at.chat("open ramanujan"), 0.9 * PATIENT_MS / 1000)
+        memories.let.set()
+        await settled()
+        second = await at.chat("open ramanujan", "thanks")
+
+    assert (told(first), told(second)) == ("late; reason=recall", "injected")
+    assert at.said[-1] == f"{block_of(PORT.text)}\n\nthanks"
 
 
 @pytest.mark.requirement("P-36")

@@ -6,7 +6,7 @@ file. It brings every room, so `porch` imports it only when the port already ans
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 
 from festinger.app.background import Background
@@ -48,10 +48,9 @@ class House:
     chronicle: Chronicle
     writer: Writer
 
-    def met(self) -> None:
-        """A request is there: what runs beside it waits."""
-        if self.keeper.app is not None:
-            self.keeper.app.jobs.courtesy.met()
+    def serving(self) -> AbstractContextManager[None]:
+        """While there is work with a request: what runs beside it waits."""
+        return nullcontext() if self.keeper.app is None else self.keeper.app.jobs.courtesy.serving()
 
     async def live(self, stop: asyncio.Event) -> None:
         """Keep the store open and follow the settings file until `stop`."""

@@ -82,8 +82,8 @@ class Porch:
         if not self._house.done():
             return Attended(body=body, told=NO_STORE)
         house = self._house.result()
-        house.met()
-        attended = await house.attendant.attend(visit, headers, body, settings=settings)
+        with house.serving():
+            attended = await house.attendant.attend(visit, headers, body, settings=settings)
         if not self.ready() and attended.told and attended.told.result is MemoryResult.NOT_READY:
             return replace(attended, told=NO_STORE)
         return attended
@@ -92,8 +92,8 @@ class Porch:
         """A request is over; before the rooms are loaded nobody can write it down."""
         if self._house.done():
             house = self._house.result()
-            house.met()
-            house.chronicle.passed(request)
+            with house.serving():
+                house.chronicle.passed(request)
 
     def ready(self) -> bool:
         return self._house.done() and self._house.result().keeper.is_open()

@@ -4,6 +4,7 @@ World and memory are asked side by side, and a request waits for both as long as
 what is there. A question is not called off: its answer is kept for the session and told in its next turn. Only the
 newest answers are kept, and whoever never comes back loses nothing but that. Whoever comes while too many questions to
 the memory stand open does not wait in line: a memory that hangs, or is asked more than it can answer, is gone without.
+While its answers come too late one after the other, they are only told in the next turn, and nobody waits.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from festinger.proxy.edge import going_on
 from festinger.proxy.injection.block import Line
 from festinger.proxy.memories import NOTHING, Lines, Memories, NoMemories, Reminded, cue_of, memory_notes
 from festinger.proxy.mind import Mind
+from festinger.proxy.patience import Patience
 from festinger.proxy.sessions.session import Caller
 from festinger.proxy.telling import Reason
 from festinger.proxy.understanding import Understood
@@ -27,8 +29,9 @@ from festinger.world.recollection import Recollection
 
 KEPT = 1000
 """Sessions whose late answers are kept."""
-MOST_OPEN = 16
-"""Questions to the memory that may stand open at once: as many as it answers in about a deadline."""
+MOST_OPEN = 4
+"""Questions to the memory that may stand open at once: more of them than it answers in about a deadline would only make
+each other late."""
 PART = "recall"
 
 Key = tuple[Caller, SessionId]
@@ -71,9 +74,9 @@ class _Asked:
     busy: bool = False
     """Whether the memory had too many questions open to be asked."""
 
-    @property
-    def tasks(self) -> set[Task]:
-        return {task for task in (self.world, self.memory, self.standing) if task is not None}
+    def tasks(self, *, with_memory: bool) -> set[Task]:
+        tasks = (self.world, self.standing, self.memory if with_memory else None)
+        return {task for task in tasks if task is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +96,7 @@ class InTime:
         mind: Mind,
         *,
         memories: Memories | None = None,
+        patience: Patience | None = None,
         beside: Background | None = None,
         stopwatch: Stopwatch = system_stopwatch,
         most: int = KEPT,
@@ -103,6 +107,7 @@ class InTime:
         self._stopwatch = stopwatch
         self._most = most
         self._open: set[Task] = set()
+        self._patience = patience or Patience()
         self._late: OrderedDict[Key, Late] = OrderedDict()
 
     async def remembered(
@@ -115,7 +120,7 @@ class InTime:
         key = _key(understood)
         kept = self._late.get(key, Late())
         asked = self._asked(understood, asks=asks, shown=shown or Shown(), kept=kept)
-        await self._wait(asked.tasks, left=seconds - (self._stopwatch() - understood.began))
+        await self._wait(asked, left=seconds - (self._stopwatch() - understood.began))
         return replace(self._answered(key, asked), kept=kept)
 
     def told(self, understood: Understood, kept: Late, *, with_notes: bool) -> None:
@@ -151,8 +156,11 @@ class InTime:
         return task
 
     async def _remind(self, understood: Understood, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+        began = self._stopwatch()
         with going_on(PART) as attempt:
-            return await self._memories.remind(understood.place, cue, exclude=exclude)
+            reminded = await self._memories.remind(understood.place, cue, exclude=exclude)
+            self._patience.answered(self._stopwatch() - began)
+            return reminded
         return Reminded(failed=attempt.failed)
 
     async def _standing(self, understood: Understood, memories: Collection[UUID]) -> Lines | None:
@@ -160,13 +168,14 @@ class InTime:
             return await self._memories.standing(understood.place, memories)
         return None
 
-    async def _wait(self, tasks: set[Task], *, left: float) -> None:
+    async def _wait(self, asked: _Asked, *, left: float) -> None:
+        tasks = asked.tasks(with_memory=self._patience.is_worth(left))
         if not tasks:
             return
         try:
             await asyncio.wait(tasks, timeout=max(0.0, left))
         except asyncio.CancelledError:
-            for task in tasks:
+            for task in asked.tasks(with_memory=True):
                 task.cancel()
             raise
 

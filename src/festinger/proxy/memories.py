@@ -25,6 +25,7 @@ from festinger.retrieval.recalled import Item
 from festinger.retrieval.standing import Standing, standings
 from festinger.retrieval.wish import wished
 from festinger.seeing.metrics import DEGRADED
+from festinger.text.sentences import sentences_in
 from festinger.world.recollector import Place, Said
 
 log = structlog.get_logger(room="proxy")
@@ -32,8 +33,12 @@ log = structlog.get_logger(room="proxy")
 DOOR = "proxy"
 MEMORY = "memory"
 MOST_NOTES = 5
-CUE_CHARS = 1000
-"""Of a long message its end is asked about: that is where people put what they want."""
+CUE_CHARS = 240
+"""Of a longer message only a part is asked about: a page is about too much to be like any one memory, and to embed it
+takes longer than a request waits."""
+END_CHARS = 2000
+"""Questions stand before or after what was pasted in, not in its midst."""
+QUESTION_MARKS = ("?", "？", "؟")
 KINDS = tuple(kind.value for kind in Kind)
 
 _OPERATORS = re.compile(r"[\"“”\x00\ud800-\udfff]|(?:(?<=\s)|^)-+(?=\w)")
@@ -127,14 +132,23 @@ class StoredMemories:
 def cue_of(texts: Sequence[Said]) -> str:
     """What to ask the memory about: the last words of a person among texts, the newest first. May be empty.
 
-    More texts would not make a better question: what has little to do with all of them answers none of them.
+    More texts would not make a better question: what has little to do with all of them answers none of them. Of a long
+    message it is what it asks, or else its end: that is where people put what they want.
     """
     newest = next((said for said in texts if said.origin is Origin.PERSON), None)
     if newest is None:
         return ""
     turn = _turn(newest)
     parts = [said.text for said in texts if said.origin is Origin.PERSON and _turn(said) == turn]
-    return _OPERATORS.sub(" ", "\n".join(reversed(parts))[-CUE_CHARS:]).strip()
+    whole = "\n".join(reversed(parts))
+    return _OPERATORS.sub(" ", whole if len(whole) <= CUE_CHARS else _point_of(whole)).strip()
+
+
+def _point_of(text: str) -> str:
+    """The questions that a long text asks, or else its last sentences; of either, the last ones."""
+    sentences = [*sentences_in(text[:-END_CHARS][:END_CHARS]), *sentences_in(text[-END_CHARS:])]
+    asked = [each for each in sentences if each.endswith(QUESTION_MARKS)]
+    return " ".join(asked or sentences)[-CUE_CHARS:]
 
 
 def memory_notes(lines: Iterable[Line]) -> list[UUID]:
