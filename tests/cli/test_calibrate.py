@@ -59,6 +59,7 @@ def test_calibrating_proposes_the_same_thresholds_each_time_and_changes_nothing(
     assert first == second
     assert first["pairs"] == 120
     assert set(first["thresholds"]) == {"same", "check"}
+    assert [why.partition(":")[0] for why in first["left"]] == ["subject", "censor", "opposition"]
     assert first["thresholds"]["check"]["new"] is not None
     assert len(first["curve"]) == 21
     assert not (shell.home / "festinger" / "profiles.toml").exists()
@@ -79,25 +80,43 @@ def test_saved_thresholds_are_the_old_ones_of_the_next_run(shell: Shell):
     }
 
 
-@pytest.mark.requirement("X-77")
-def test_people_read_old_and_new_and_the_curve(shell: Shell):
+@pytest.mark.requirement("X-77", "M-26")
+def test_people_read_old_and_new_what_both_do_and_the_curve(shell: Shell):
     said = calibrate(shell)
 
     assert said.code == 0
     assert "same: never by vectors alone -> " in said.out
+    assert "  before: nothing is decided by vectors alone\n  after:  precision " in said.out
+    assert ", recall " in said.out
+    assert ", F1 " in said.out
+    assert "Not measured, and as it was:\n  subject: too few names" in said.out
     assert "cosine  precision  recall  false merges" in said.out
     assert "`--save`" in said.err
 
 
-@pytest.mark.requirement("X-77")
-def test_without_pairs_it_says_what_to_give(shell: Shell):
-    said = shell("calibrate")
-    (shell.home / "bad.jsonl").write_text('{"a": "x", "b": "y", "label": "same"}\n{"a": 1}\n')
-    bad = shell("calibrate", "--data", "bad.jsonl")
+@pytest.mark.requirement("X-77", "M-26")
+def test_without_a_file_the_bundled_pairs_measure_every_threshold(shell: Shell):
+    told = shell("calibrate", "--embedder", "hashed:", "--json").json
 
-    assert said.code == bad.code == shell("calibrate", "--data", "none.jsonl").code == 2
-    assert '--data FILE` with lines like {"a"' in said.err
+    assert set(told["thresholds"]) == {"same", "check", "subject", "censor", "opposition"}
+    assert told["left"] == []
+    for name in ("same", "check", "subject", "censor"):
+        found = told["thresholds"][name]
+        assert (found["new"] is None) == bool(found["said"]) == (found["after"] is None), name
+    assert set(told["thresholds"]["check"]["after"]) == {"precision", "recall", "f1"}
+
+
+@pytest.mark.requirement("X-77", "M-26")
+def test_a_file_that_is_none_and_one_that_holds_too_little_are_refused(shell: Shell):
+    (shell.home / "bad.jsonl").write_text('{"a": "x", "b": "y", "label": "same"}\n{"a": 1}\n')
+    (shell.home / "few.jsonl").write_text('{"a": "x", "b": "y", "label": "same"}\n')
+    bad, few = (
+        shell("calibrate", "--embedder", "hashed:", "--data", f"{name}.jsonl") for name in ("bad", "few")
+    )
+
+    assert bad.code == few.code == shell("calibrate", "--data", "none.jsonl").code == 2
     assert "bad.jsonl:2" in bad.err
+    assert "1 same and 0 different pairs are too few" in few.err
 
 
 def test_what_is_written_is_read_back_and_lies_over_the_bundled_profile(tmp_path: Path):

@@ -2,35 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
-from pydantic import BaseModel, ConfigDict, ValidationError
 
-from festinger.app.providers import supplies_of
-from festinger.app.wiring import App
+from festinger.app.calibrating import Measured, decided_examples
+from festinger.app.calibrating import calibrate as measured_by
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
+from festinger.cli.progress import Report as Shown
 from festinger.cli.progress import progress
-from festinger.embedding.calibrate import Bars, Measured, Pair, Proposal, measure, profile_with, propose
-from festinger.embedding.embedder import Embedder
-from festinger.embedding.measured import FILE, keep_profile, measured_profiles
-from festinger.embedding.opposition import (
-    Direction,
-    learn_direction,
-    measure_opposition,
-    profile_with_direction,
-)
-from festinger.embedding.profiles import CurvePoint, Profile, Threshold
-from festinger.embedding.registry import open_embedder
-from festinger.errors import BadInput
-
-AT_ONCE = 200
-"""Pairs that are measured between two looks at the progress."""
-
-PROPOSED = (Threshold.SAME, Threshold.CHECK)
-
-SHAPE = '{"a": "…", "b": "…", "label": "same"}, "different" or "negation"'
+from festinger.embedding.calibrate import Point
+from festinger.embedding.measured import FILE
+from festinger.embedding.profiles import CurvePoint, Threshold
+from festinger.judge.calibration import Finding, Report
+from festinger.judge.examples import BUNDLED, bundled_examples, read_examples
 
 
 def register(app: typer.Typer) -> None:
@@ -40,8 +26,12 @@ def register(app: typer.Typer) -> None:
 async def calibrate(
     desk: Desk,
     data: Annotated[
-        Path | None, typer.Option("--data", help="Labelled pairs, one JSON object a line.")
+        Path | None,
+        typer.Option("--data", help="Labelled pairs, one JSON object a line; none takes the bundled ones."),
     ] = None,
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Also the pairs that people decided in this space.")
+    ] = False,
     embedder: Annotated[
         str | None, typer.Option("--embedder", help="Another one than the settings choose.")
     ] = None,
@@ -49,101 +39,54 @@ async def calibrate(
 ) -> None:
     """Propose thresholds from pairs of texts. Without `--save` nothing changes.
 
-    Each line of the file is {"a": "…", "b": "…", "label": "same"}, or "different". With lines whose label is
-    "negation", because the second text denies the first, the direction of negation is learnt too.
+    Each line of the file is {"a": "…", "b": "…", "label": "same"}; other labels of two statements are "update",
+    "contradicts", "refines", "unrelated", "negation" and "different", of two names "same_subject" and "other_subject",
+    and of what a censor means and a text "censored" and "allowed".
 
     Example: festinger calibrate --data pairs.jsonl
     """
-    if data is None:
-        raise BadInput(
-            "Calibrating needs pairs of texts.", hint=f"Give `--data FILE` with lines like {SHAPE}."
-        )
-    pairs = read_pairs(data)
+    examples = list(bundled_examples() if data is None else read_examples(data))
+    source = BUNDLED if data is None else data.name
     async with desk.app() as app:
-        chosen = embedder or app.settings.now.embedding.model
-        opened = await open_embedder(chosen, supplies_of(app))
-        try:
-            proposal = propose(await _measured(desk, opened, pairs), Bars())
-            direction = await _direction(opened, pairs)
-        finally:
-            await opened.close()
+        if mine:
+            examples += await decided_examples(app, desk.space_in(app))
+        with progress(desk, "Measuring pairs") as shown:
+            measured = await measured_by(
+                app,
+                examples,
+                data=f"{source} and what people decided" if mine else source,
+                embedder=embedder,
+                report=_counting(shown, len(examples)),
+                save=save,
+            )
         file = app.home / FILE
-        new = _profile(app, opened, proposal, direction, data=data.name)
-        if save:
-            keep_profile(file, new)
-    desk.show(_record(opened.profile, new, proposal, saved=save), text=_text(opened.profile, new, proposal))
-    saved = (
-        f"Saved to {file}; in force from the next start."
-        if save
-        else "Nothing was changed; `--save` keeps it."
-    )
-    desk.say(saved)
+    desk.show(_record(measured, saved=save), text="\n".join(_text(measured)))
+    kept = f"Saved to {file}; in force from the next start."
+    desk.say(kept if save else "Nothing was changed; `--save` keeps it.")
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+def _counting(shown: Shown, total: int) -> Report:
+    done = 0
 
-    a: str
-    b: str
-    label: Literal["same", "different", "negation"]
+    def report(more: int) -> None:
+        nonlocal done
+        done += more
+        shown(done, total, "")
 
-
-def read_pairs(file: Path) -> list[Pair]:
-    """The labelled pairs of a JSONL file; the first line that is none is named."""
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"`{file}` cannot be read: {error}.") from error
-    return [_pair(line, at=f"{file}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    return report
 
 
-def _pair(line: str, *, at: str) -> Pair:
-    try:
-        read = _Line.model_validate_json(line)
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        raise BadInput(f"{at} is no pair: {fault['msg']}.", hint=f"Each line is {SHAPE}.") from error
-    # A negation is told by the guards before any vector is asked, so it says nothing about the thresholds.
-    denies = read.label == "negation"
-    return Pair(a=read.a, b=read.b, same=read.label == "same", guarded=denies, negation=denies)
-
-
-async def _measured(desk: Desk, embedder: Embedder, pairs: Sequence[Pair]) -> list[Measured]:
-    found: list[Measured] = []
-    with progress(desk, "Measuring pairs") as report:
-        for start in range(0, len(pairs), AT_ONCE):
-            found += await measure(embedder, pairs[start : start + AT_ONCE])
-            report(len(found), len(pairs), "")
-    return found
-
-
-async def _direction(embedder: Embedder, pairs: Sequence[Pair]) -> Direction | None:
-    """The direction of negation, where there are negations to learn it from."""
-    if not any(pair.negation for pair in pairs):
-        return None
-    return learn_direction(await measure_opposition(embedder, pairs))
-
-
-def _profile(
-    app: App, embedder: Embedder, proposal: Proposal, direction: Direction | None, *, data: str
-) -> Profile:
-    """What is kept: what was measured now over whatever was measured here before, and nothing that came bundled."""
-    before = measured_profiles(app.home / FILE).get(embedder.name, Profile(name=embedder.name))
-    today = app.tools.clock().date()
-    new = profile_with(before, proposal, data=f"{data}, {proposal.pairs} pairs", at=today, bars=Bars())
-    if direction is None:
-        return new
-    return profile_with_direction(new, direction, data=f"{data}, {direction.pairs} near pairs", at=today)
-
-
-def _record(old: Profile, new: Profile, proposal: Proposal, *, saved: bool) -> dict[str, Any]:
+def _record(measured: Measured, *, saved: bool) -> dict[str, Any]:
+    found, new = measured.found, measured.new
     return {
         "embedder": new.name,
-        "pairs": proposal.pairs,
-        "auc": round(proposal.auc, 4),
+        "pairs": measured.examples,
+        "auc": round(found.proposal.auc, 4),
         "thresholds": {
-            name: {"old": old.threshold(name), "new": new.threshold(name)} for name in _proposed(new)
+            **{each.name: _finding_record(each) for each in found.findings},
+            **_opposition_record(measured),
         },
+        "left": list(found.left),
         "curve": [
             dict(zip(("cosine", "precision", "recall", "false_merges"), point, strict=True))
             for point in new.curve
@@ -152,32 +95,60 @@ def _record(old: Profile, new: Profile, proposal: Proposal, *, saved: bool) -> d
     }
 
 
-def _text(old: Profile, new: Profile, proposal: Proposal) -> str:
-    return "\n".join(
-        [
-            f"{new.name}: {proposal.pairs} pairs, AUC {proposal.auc:.4f}",
-            *(f"{name}: {_number(old, name)} -> {_number(new, name)}" for name in _proposed(new)),
-            *_opposition(new),
-            "",
-            "cosine  precision  recall  false merges",
-            *_drawn(new.curve),
-        ]
-    )
+def _finding_record(each: Finding) -> dict[str, Any]:
+    return {
+        "old": each.before,
+        "new": each.after,
+        "before": _point_record(each.did),
+        "after": _point_record(each.does),
+        "said": each.said,
+    }
 
 
-def _proposed(new: Profile) -> tuple[Threshold, ...]:
-    """The thresholds that were measured."""
-    return (*PROPOSED, *((Threshold.OPPOSITION,) if Threshold.OPPOSITION in new.readings else ()))
+def _point_record(point: Point | None) -> dict[str, float] | None:
+    if point is None:
+        return None
+    figures = {"precision": point.precision, "recall": point.recall, "f1": point.f1}
+    return {name: round(figure, 4) for name, figure in figures.items()}
 
 
-def _opposition(new: Profile) -> Iterator[str]:
-    """How well the direction of negation did on pairs that it had not seen."""
-    if (reading := new.readings.get(Threshold.OPPOSITION)) is not None:
-        yield f"direction of negation: {reading.how}"
+def _opposition_record(measured: Measured) -> dict[str, Any]:
+    if measured.found.direction is None:
+        return {}
+    name = Threshold.OPPOSITION
+    said = measured.new.readings[name].how
+    return {name: {"old": measured.old.threshold(name), "new": measured.new.threshold(name), "said": said}}
 
 
-def _number(profile: Profile, name: Threshold) -> str:
-    value = profile.threshold(name)
+def _text(measured: Measured) -> Iterator[str]:
+    found, new = measured.found, measured.new
+    yield f"{new.name}: {measured.examples} pairs, AUC {found.proposal.auc:.4f}"
+    for each in found.findings:
+        yield from _finding_text(each)
+    if (said := _opposition_record(measured).get(Threshold.OPPOSITION)) is not None:
+        yield f"opposition: {_number(said['old'])} -> {_number(said['new'])}"
+        yield f"  direction of negation: {said['said']}"
+    if found.left:
+        yield "Not measured, and as it was:"
+        yield from (f"  {why}" for why in found.left)
+    yield ""
+    yield "cosine  precision  recall  false merges"
+    yield from _drawn(new.curve)
+
+
+def _finding_text(each: Finding) -> Iterator[str]:
+    yield f"{each.name}: {_number(each.before)} -> {_number(each.after)}"
+    yield f"  before: {_figures(each.did)}"
+    yield f"  after:  {each.said or _figures(each.does)}"
+
+
+def _figures(point: Point | None) -> str:
+    if point is None:
+        return "nothing is decided by vectors alone"
+    return f"precision {point.precision:.3f}, recall {point.recall:.3f}, F1 {point.f1:.3f}"
+
+
+def _number(value: float | None) -> str:
     return "never by vectors alone" if value is None else f"{value:.4f}"
 
 

@@ -3,7 +3,8 @@
 Measures labelled pairs of texts and proposes `same` and `check` from them, with the curve that they were read
 from. Deterministic: the same pairs and the same vectors give the same proposal. `same` is the smallest cosine at
 which hardly any different pair would be merged, `check` the largest that still lets nearly every same pair be
-looked at. When no cosine keeps the bar, there is no threshold, and vectors alone never confirm.
+looked at. When no cosine keeps the bar, there is no threshold, and vectors alone never confirm. The same two ways
+of reading a threshold serve names of subjects and what censors mean.
 
 Pairs that a guard would stop anyway (another number, a negation) are marked by the caller, who knows the guards;
 they do not count against `same`. Saving a profile is a person's decision, asked for by the command.
@@ -58,7 +59,10 @@ class Bars:
     false_merges: float = 0.005
     """Share of the different pairs that may lie at `same` or above."""
     kept: float = 0.95
-    """Share of the same pairs that must lie at `check` or above."""
+    """Share of the same pairs that must lie at `check` or above, and of names of one subject at `subject` or above."""
+    mistaken: float = 0.05
+    """Share of names of two subjects that may lie at `subject` or above: what is said of one must not replace what
+    was said of the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +109,11 @@ def propose(measured: Sequence[Measured], bars: Bars) -> Proposal:
             hint=f"Give at least {LEAST_PAIRS} of each.",
         )
     unguarded = _cosines([pair for pair in measured if not pair.guarded], same=False)
+    if len(unguarded) < LEAST_PAIRS:
+        raise BadInput(
+            f"Only {len(unguarded)} different pairs are parted by vectors alone; guards part the others.",
+            hint=f"Give at least {LEAST_PAIRS} that differ in more than a number, a name or a negation.",
+        )
     return Proposal(
         same=_same_from(same, unguarded, bars.false_merges),
         check=_check_from(same, bars.kept),
@@ -112,6 +121,35 @@ def propose(measured: Sequence[Measured], bars: Bars) -> Proposal:
         curve=tuple(point(same, different, cosine=step / STEPS) for step in range(STEPS + 1)),
         pairs=len(measured),
     )
+
+
+def enough(measured: Sequence[Measured]) -> bool:
+    """Whether there are pairs of both classes to read a threshold from."""
+    same = sum(pair.same for pair in measured)
+    return min(same, len(measured) - same) >= LEAST_PAIRS
+
+
+def propose_subject(measured: Sequence[Measured], bars: Bars) -> float | None:
+    """The cosine from which two names are taken for one subject; none where that would mistake too many."""
+    same, different = _cosines(measured, same=True), _cosines(measured, same=False)
+    found = _check_from(same, bars.kept)
+    return found if point(same, different, cosine=found).false_merges <= bars.mistaken else None
+
+
+def propose_censor(measured: Sequence[Measured], bars: Bars) -> float | None:
+    """The smallest cosine at which a censor lets pass what it does not mean; none if it would then strike nothing."""
+    same, different = _cosines(measured, same=True), _cosines(measured, same=False)
+    return _same_from(same, different, bars.false_merges)
+
+
+def quality(measured: Sequence[Measured], cosine: float | None) -> Point | None:
+    """What taking everything from `cosine` upwards as the same gives where guards part what they part; none
+    without a cosine."""
+    if cosine is None:
+        return None
+    # Whatever a guard parts lies below every threshold.
+    seen = [replace(pair, cosine=-2.0) if pair.guarded else pair for pair in measured]
+    return point(_cosines(seen, same=True), _cosines(seen, same=False), cosine=cosine)
 
 
 def point(same: NDArray[np.float64], different: NDArray[np.float64], *, cosine: float) -> Point:

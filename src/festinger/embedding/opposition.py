@@ -76,16 +76,21 @@ def opposed(left: Rows, right: Rows, negations: Sequence[bool]) -> Opposed:
     )
 
 
+def teaches_enough(found: Opposed) -> bool:
+    """Whether there are near pairs of both classes to learn from and to test with."""
+    taught, _ = _halves(found)
+    return min(int(taught.negations.sum()), int((~taught.negations).sum())) >= LEAST_PAIRS // 2
+
+
 def learn_direction(found: Opposed) -> Direction:
     """The direction, and from where on it counts. Raises `BadInput` for too few pairs."""
-    taught, kept = _halves(found)
-    few = min(int(taught.negations.sum()), int((~taught.negations).sum()))
-    if few < LEAST_PAIRS // 2:
+    if not teaches_enough(found):
         raise BadInput(
             f"{int(found.negations.sum())} negations and {int((~found.negations).sum())} other pairs are near "
             "enough; that is too few to learn a direction.",
             hint=f"Give at least {LEAST_PAIRS} of each whose texts are near each other.",
         )
+    taught, kept = _halves(found)
     vector = np.round(unit(taught.differences[taught.negations].mean(axis=0, keepdims=True))[0], DIGITS)
     bar = _bar(points_along(taught.differences, vector), taught.negations)
     precision, recall = _quality(points_along(kept.differences, vector), kept.negations, bar)

@@ -8,7 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 from uuid import UUID
 
-from festinger.judge.judgement import Judgement
+from festinger.judge.judgement import Judgement, Relation
 from festinger.judge.statement import NOTHING_KNOWN, Features, Statement
 from festinger.text.fold import fold
 
@@ -62,6 +62,16 @@ class Waiting:
     old_ref: UUID
     new_ref: UUID
     attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A person's word on a pair, and of which words it was said."""
+
+    old_ref: UUID
+    new_ref: UUID
+    hashes: tuple[bytes, bytes]
+    relation: Relation
 
 
 def text_hash(text: str) -> bytes:

@@ -74,6 +74,13 @@ where space_id = %(space)s and (%(final)s::boolean is null or final = %(final)s:
   and (%(before)s::uuid is null or id < %(before)s::uuid)
 order by id desc limit %(limit)s;
 
+-- name: decided_by_people
+-- What people said of pairs and stands, the newest first.
+select old_ref, new_ref, old_hash, new_hash, relation
+from judgement
+where space_id = %(space)s and final and overruled_by is null and judge like 'person:%%'
+order by id desc limit %(limit)s;
+
 -- name: judgements_of
 -- What was said of one statement, the newest first.
 select id, old_ref, new_ref, old_hash, new_hash, relation, current, confidence, judge, reasoning, guards,

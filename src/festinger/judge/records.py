@@ -18,7 +18,7 @@ from festinger.events.event import Happening
 from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId, TraceId
 from festinger.judge.judgement import Current, Guard, Judgement, Relation, by_person
-from festinger.judge.pair import Opinion, Pair, Record, Waiting
+from festinger.judge.pair import Decided, Opinion, Pair, Record, Waiting
 from festinger.judge.waiting import MAX_TRIES, next_try
 from festinger.seeing.trace import present_request
 from festinger.store.pool import Store, Transaction
@@ -206,6 +206,20 @@ async def listed(
         Q["list_judgements"], space=space, final=final, before=before, limit=min(limit, MOST_LISTED)
     )
     return [_record(row) for row in rows]
+
+
+async def decided_by_people(desk: Desk, space: SpaceId, *, limit: int) -> list[Decided]:
+    """What people said of pairs and nobody overruled, the newest first."""
+    rows = await desk.store.all(Q["decided_by_people"], space=space, limit=limit)
+    return [
+        Decided(
+            old_ref=row["old_ref"],
+            new_ref=row["new_ref"],
+            hashes=(bytes(row["old_hash"]), bytes(row["new_hash"])),
+            relation=Relation(row["relation"]),
+        )
+        for row in rows
+    ]
 
 
 async def judgements_of(desk: Desk, space: SpaceId, ref: UUID, *, limit: int = 100) -> list[Record]:

@@ -73,9 +73,12 @@ async def embed_one(desk: Desk, words: Words) -> Embedded | None:
 
 def bars_of(profile: Profile) -> Bars:
     """The cosines from which something holds; none where vectors alone may not decide."""
+    same, check = profile.threshold(Threshold.SAME), profile.threshold(Threshold.CHECK)
     return Bars(
-        same=profile.threshold(Threshold.SAME),
-        check=profile.threshold(Threshold.CHECK),
+        same=same,
+        # Where both were measured on pairs that lie far apart, `check` may lie above `same`: what is near enough to
+        # be the same is near enough to be looked at.
+        check=check if check is None or same is None else min(check, same),
         opposition=profile.threshold(Threshold.OPPOSITION) if profile.direction else None,
     )
 
