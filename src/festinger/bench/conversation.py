@@ -20,7 +20,8 @@ ANSWER = "".join(WORDS)
 
 
 class Conversations:
-    """Any number of conversations of about so many KiB, told apart by their system messages."""
+    """Any number of conversations of about so many KiB. Each names itself in every turn: whoever recognises a
+    conversation by what was said in it takes none for another."""
 
     def __init__(
         self, size: Size, *, kib: int, seed: str, streamed: bool = False, model: str = MODEL
@@ -47,7 +48,8 @@ class Conversations:
         """So many conversations that nobody has met, with a long history all the same."""
         return Requests(
             timed=[
-                self._body([*self._begun(), _said("assistant", ANSWER), self._newest()]) for _ in range(count)
+                self._body([*self._begun(), _said("assistant", f"{ANSWER} {number}"), self._newest()])
+                for number in range(count)
             ]
         )
 
@@ -59,13 +61,15 @@ class Conversations:
     def _length(self) -> int:
         """How long a request is with the turns that there are so far."""
         newest = _said("user", "x" * NEWEST_CHARS)
-        return len(self._body([self._system(0), *self._shared, newest, _said("assistant", ANSWER), newest]))
+        return len(self._body([*self._told(0), newest, _said("assistant", ANSWER), newest]))
 
     def _begun(self) -> list[dict[str, Any]]:
-        return [self._system(next(self._numbers)), *self._shared, self._newest()]
+        return [*self._told(next(self._numbers)), self._newest()]
 
-    def _system(self, number: int) -> dict[str, Any]:
-        return _said("system", f"Answer briefly. This is conversation {self._seed}.{number}.")
+    def _told(self, number: int) -> list[dict[str, Any]]:
+        name = f"{self._seed}.{number}"
+        shared = [_said(said["role"], f"{said['content']} {name}") for said in self._shared]
+        return [_said("system", f"Answer briefly. This is conversation {name}."), *shared]
 
     def _newest(self) -> dict[str, Any]:
         return _said("user", self._prose.text(NEWEST_CHARS))
