@@ -12,12 +12,7 @@ from festinger.retrieval.fusing import blended, ranks, rrf, scaled
     ("vector", "words", "worth"), [(1, 1, 1.0), (1, None, 0.5), (10, 10, 0.8714), (None, None, 0.0)]
 )
 def test_places_are_worth_what_the_rule_says(vector: int | None, words: int | None, worth: float):
-    arms = {
-        "vector": {"d": vector} if vector else {"other": 1},
-        "words": {"d": words} if words else {"other": 1},
-    }
-
-    assert rrf(arms, "d", k=60) == pytest.approx(worth, abs=1e-4)
+    assert rrf(filter(None, [vector, words]), arms=2, k=60) == pytest.approx(worth, abs=1e-4)
 
 
 @pytest.mark.requirement("R-31")

@@ -5,7 +5,7 @@ of searching found it. What that is worth is decided elsewhere.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -63,7 +63,6 @@ class Candidate:
     """How near it is: of a turn the mean of its first and its best part, so that many parts are no advantage."""
     best: float | None = None
     """How near its nearest part is."""
-    arms: Mapping[str, int] = field(default_factory=dict)
     partners: tuple[tuple[UUID, float], ...] = ()
     """What it leads on to, and how strongly; known of those that were looked at for it."""
     lessons: tuple[Lesson, ...] = ()
@@ -150,6 +149,8 @@ def candidate_of(
 
 
 def _lessons(row: Mapping[str, Any]) -> tuple[Lesson, ...]:
+    if row["rewards"] is None:
+        return ()
     told = zip(*(row[name] or () for name in ("rewards", "weights", "likenesses", "cues")), strict=True)
     return tuple(
         Lesson(reward=reward, weight=weight, likeness=float(likeness), cue=bytes(cue).hex()[:12])

@@ -4,7 +4,7 @@ By score: each is stretched over the candidates and both are blended, so that it
 alone (RRF), which throws that away and is kept to compare with.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 Ref = TypeVar("Ref", bound=Hashable)
@@ -44,12 +44,9 @@ def blended(
     ]
 
 
-def rrf(ranks: Mapping[str, Mapping[Ref, int]], ref: Ref, *, k: int) -> float:
-    """What places among the arms are worth together: 1 for the first place in all of them."""
-    if not ranks:
-        return 0.0
-    found = sum(1.0 / (k + places[ref]) for places in ranks.values() if ref in places)
-    return found * (k + 1) / len(ranks)
+def rrf(places: Iterable[int], *, arms: int, k: int) -> float:
+    """What places in some of so many arms are worth together: 1 for the first place in all of them."""
+    return sum(1.0 / (k + place) for place in places) * (k + 1) / max(1, arms)
 
 
 def ranks(scores: Mapping[Ref, float]) -> dict[Ref, int]:

@@ -5,7 +5,7 @@ one, then by id. Among neighbours that tell of the same thing the newer comes fi
 that one, and a summary into what it sums up.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -35,6 +35,8 @@ class Hit:
     coverage: float
     evidence: float
     prior: Prior
+    places: Mapping[str, int] = field(default_factory=dict)
+    """Its place in each way of searching that found it."""
     reranked: float | None = None
     also: tuple[UUID, ...] = ()
     moved: bool = False
@@ -50,9 +52,7 @@ class Hit:
 
 
 def in_order(hits: Sequence[Hit]) -> list[Hit]:
-    return sorted(
-        hits, key=lambda hit: (-hit.score, -hit.candidate.happened.timestamp(), str(hit.candidate.ref))
-    )
+    return sorted(hits, key=lambda hit: (-hit.score, -hit.candidate.happened.timestamp(), hit.candidate.ref))
 
 
 def likeness(one: Candidate, other: Candidate) -> float | None:
@@ -107,10 +107,10 @@ def _tell_of_the_same(
 def without_twins(hits: Sequence[Hit], *, bar: float | None) -> list[Hit]:
     """Hits that say nothing that a better one does not say, folded into that one. Looks at the best ones only."""
     near, rest = list(hits[:TWINS_AMONG]), list(hits[TWINS_AMONG:])
-    cosines = _cosines([hit.candidate for hit in near])
+    alike = _alike([hit.candidate for hit in near], bar=bar)
     also: dict[int, list[UUID]] = {}
     for place, hit in enumerate(near):
-        twin = next((at for at in also if _is_twin(near[at], hit, cosines[at][place], bar)), None)
+        twin = next((at for at in alike[place] if at in also), None)
         if twin is None:
             also[place] = []
         else:
@@ -120,20 +120,22 @@ def without_twins(hits: Sequence[Hit], *, bar: float | None) -> list[Hit]:
     ] + rest
 
 
-def _cosines(candidates: Sequence[Candidate]) -> list[list[float]]:
-    """How near each is to each; far where one has no vector."""
+def _alike(candidates: Sequence[Candidate], *, bar: float | None) -> list[list[int]]:
+    """Of each the places of those before it that say the same, by their words or by their vectors."""
     sizes = [each.vector.size for each in candidates if each.vector is not None]
     blank = np.zeros(max(sizes, default=1), dtype=np.float32)
     vectors = np.stack([blank if each.vector is None else each.vector for each in candidates] or [blank])
-    cosines: list[list[float]] = (vectors @ vectors.T).tolist()
-    return cosines
-
-
-def _is_twin(one: Hit, other: Hit, near: float, bar: float | None) -> bool:
-    mine, yours = one.candidate, other.candidate
-    if mine.owner != yours.owner or mine.type != yours.type:
-        return False
-    return mine.content == yours.content or (bar is not None and near >= bar)
+    said = {text: number for number, text in enumerate(dict.fromkeys(each.content for each in candidates))}
+    words = np.array([said[each.content] for each in candidates])
+    same = words[:, None] == words[None, :]
+    if bar is not None:
+        same |= vectors @ vectors.T >= bar
+    found: list[list[int]] = [[] for _ in candidates]
+    for place, other in zip(*map(np.ndarray.tolist, np.nonzero(np.tril(same, -1))), strict=True):
+        mine, yours = candidates[place], candidates[other]
+        if mine.owner == yours.owner and mine.type == yours.type:
+            found[place].append(other)
+    return found
 
 
 def in_exact_words(hits: Sequence[Hit]) -> list[Hit]:

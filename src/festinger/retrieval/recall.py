@@ -20,11 +20,10 @@ from festinger.retrieval.hit import Hit, in_exact_words, in_order, newer_first, 
 from festinger.retrieval.mind import NO_SHIFT, cold_start, drawn, taught, weighed_by
 from festinger.retrieval.packing import packed
 from festinger.retrieval.recalled import Item, Recalled
-from festinger.retrieval.record import Answer, keep, written
+from festinger.retrieval.record import Answer, keep
 from festinger.retrieval.rerank import reranked
-from festinger.retrieval.scoring import Asked, Thresholds, arm_ranks, scored, thresholds_of
+from festinger.retrieval.scoring import Asked, Thresholds, scored, thresholds_of
 from festinger.retrieval.searching import Searched, search
-from festinger.retrieval.why import why
 from festinger.retrieval.wish import Blend, Include, Wish
 from festinger.seeing.metrics import RECALL_DEGRADED, RECALL_SECONDS, RECALLS
 from festinger.settings.tree import RetrievalSettings
@@ -84,10 +83,9 @@ async def recall(
         ),
         hits=tuple(gated or ordered),
         shown=dict(shown) if gated else {},
-        whys=_whys(
-            written(gated or ordered, dict(shown)), hits, searched, bar=thresholds.bar, settings=settings
-        ),
         bar=thresholds.bar,
+        now=searched.read.asked.now,
+        settings=settings,
     )
     answer = _answered(answer, wish, took=desk.stopwatch() - began)
     _measure(answer.recalled, wish, door)
@@ -161,30 +159,10 @@ def _gated(
 
 def _answered(answer: Answer, wish: Wish, *, took: float) -> Answer:
     items = tuple(
-        _item(answer.hits[place], text, bar=answer.bar, told=answer.whys[place] if wish.explain else None)
+        _item(answer.hits[place], text, bar=answer.bar, told=answer.why(place) if wish.explain else None)
         for place, text in answer.shown.items()
     )
     return replace(answer, recalled=replace(answer.recalled, items=items, took=took))
-
-
-def _whys(
-    told: Sequence[Hit], hits: Sequence[Hit], searched: Searched, *, bar: Bar, settings: RetrievalSettings
-) -> tuple[Mapping[str, object], ...]:
-    """Why each of those that are shown or written down came."""
-    candidates = [hit.candidate for hit in hits]
-    places = arm_ranks(candidates, [hit.bm25 for hit in hits], searched.found.arms)
-    return tuple(
-        why(
-            hit,
-            bar=bar,
-            places={
-                arm: ranks[hit.candidate.ref] for arm, ranks in places.items() if hit.candidate.ref in ranks
-            },
-            now=searched.read.asked.now,
-            settings=settings,
-        )
-        for hit in told
-    )
 
 
 def _item(hit: Hit, text: str, *, bar: Bar, told: Mapping[str, object] | None) -> Item:

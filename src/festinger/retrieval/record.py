@@ -6,7 +6,7 @@ and why each of them stands where it stands. Reads are noted in the same transac
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -25,6 +25,7 @@ from festinger.retrieval.gate import Bar
 from festinger.retrieval.hit import Hit
 from festinger.retrieval.nudging import nudge
 from festinger.retrieval.recalled import Recalled
+from festinger.retrieval.why import why
 from festinger.retrieval.wish import Wish
 from festinger.seeing.metrics import RECALL_UNRECORDED
 from festinger.settings.tree import RetrievalSettings
@@ -46,14 +47,19 @@ class Answer:
     recalled: Recalled
     hits: tuple[Hit, ...]
     shown: Mapping[int, str]
-    whys: tuple[Mapping[str, Any], ...]
     bar: Bar
+    now: datetime
+    settings: RetrievalSettings
+
+    def why(self, place: int) -> dict[str, Any]:
+        """Why one of its hits came."""
+        return why(self.hits[place], bar=self.bar, now=self.now, settings=self.settings)
 
     @property
     def searched_for(self) -> list[UUID]:
         """The memories that it gave, without those that only came along: they say nothing new of who belongs to whom."""
-        shown = ((self.hits[place].candidate, self.whys[place]["arms"]) for place in self.shown)
-        return [each.ref for each, arms in shown if each.is_memory and arms]
+        shown = (self.hits[place] for place in self.shown)
+        return [hit.candidate.ref for hit in shown if hit.candidate.is_memory and hit.places]
 
 
 async def keep(
@@ -133,7 +139,7 @@ def _row(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, emb
         "refs": [hit.candidate.ref for hit in hits],
         "scores": [hit.score for hit in hits],
         "evidences": [hit.evidence for hit in hits],
-        "whys": [orjson.dumps(dict(told)).decode() for told in answer.whys[: len(hits)]],
+        "whys": [orjson.dumps(answer.why(place)).decode() for place in range(len(hits))],
         "shown": [place in answer.shown for place in range(len(hits))],
         "dropped": [_dropped(place, hit, wish, answer) for place, hit in enumerate(hits)],
     }

@@ -93,7 +93,8 @@ def scored(
     by_words = words_scores(candidates, asked, settings)
     by_meaning = [each.cosine for each in candidates]
     places = arm_ranks(candidates, by_words, found)
-    fused = [rrf(places, each.ref, k=settings.rrf_k) for each in candidates]
+    arms = sum(map(bool, found.values()))
+    fused = [rrf(stood.values(), arms=arms, k=settings.rrf_k) for stood in places]
     match = fused
     if settings.fusion == "scores":
         match = blended(
@@ -118,6 +119,7 @@ def scored(
                 coverage=covered,
                 evidence=evidence(thresholds.bar, cosine=each.best, coverage=covered),
                 prior=prior,
+                places=places[place],
                 is_dormant=is_dormant(each, settings) and not wakes(each, covered, thresholds),
                 lessons=tuple(lessons),
                 company=way.score if way else 0.0,
@@ -138,15 +140,16 @@ def with_guests_last(
 
 def arm_ranks(
     candidates: Sequence[Candidate], by_words: Sequence[float], found: Mapping[str, Sequence[UUID]]
-) -> dict[str, dict[UUID, int]]:
-    """The place of each candidate in each arm that found it."""
-    cosines = {each.ref: each.cosine or 0.0 for each in candidates}
-    words = {each.ref: score for each, score in zip(candidates, by_words, strict=True)}
-    return {
-        arm: ranks({ref: (words if arm == WORDS_ARM else cosines)[ref] for ref in refs if ref in cosines})
-        for arm, refs in found.items()
-        if refs
-    }
+) -> list[dict[str, int]]:
+    """Of each candidate its place in each arm that found it."""
+    at = {each.ref: number for number, each in enumerate(candidates)}
+    by_meaning = [each.cosine or 0.0 for each in candidates]
+    places: list[dict[str, int]] = [{} for _ in candidates]
+    for arm, refs in found.items():
+        scores = by_words if arm == WORDS_ARM else by_meaning
+        for number, rank in ranks({at[ref]: scores[at[ref]] for ref in refs if ref in at}).items():
+            places[number][arm] = rank
+    return places
 
 
 def prior_of(

@@ -15,7 +15,7 @@ from festinger.retrieval.arms import CueRead, Found, Probe, fetch, find, read_wo
 from festinger.retrieval.candidate import MEMORY, Candidate
 from festinger.retrieval.cue import Cue
 from festinger.retrieval.desk import Desk, Size
-from festinger.retrieval.fusing import ranks, rrf
+from festinger.retrieval.fusing import rrf
 from festinger.retrieval.scoring import TIME_ARM, VECTOR_ARM, WORDS_ARM
 from festinger.retrieval.spreading import Reached, best_reached, spread
 from festinger.retrieval.wish import Blend, Wish
@@ -105,11 +105,11 @@ async def _search(
 
 def seeds_of(found: Found, wish: Wish, *, k: int) -> dict[UUID, float]:
     """What is in mind: what the caller says is, and the best memories that were found, by their places."""
-    places = {
-        arm: ranks({ref: -place for place, ref in enumerate(refs) if found.types[ref] == MEMORY})
-        for arm, refs in found.arms.items()
-    }
-    scores = {ref: rrf(places, ref, k=k) for arm in places.values() for ref in arm}
+    places: dict[UUID, list[int]] = {}
+    for refs in found.arms.values():
+        for place, ref in enumerate((ref for ref in refs if found.types[ref] == MEMORY), 1):
+            places.setdefault(ref, []).append(place)
+    scores = {ref: rrf(stood, arms=len(found.arms), k=k) for ref, stood in places.items()}
     best = sorted(scores, key=lambda ref: (-scores[ref], ref))[:MOST_SEEDS]
     return {**{ref: scores[ref] for ref in best}, **dict.fromkeys(wish.active, 1.0)}
 

@@ -18,13 +18,11 @@ from festinger.settings.tree import RetrievalSettings
 DIGITS = 6
 
 
-def why(
-    hit: Hit, *, bar: Bar, places: dict[str, int], now: datetime, settings: RetrievalSettings
-) -> dict[str, Any]:
+def why(hit: Hit, *, bar: Bar, now: datetime, settings: RetrievalSettings) -> dict[str, Any]:
     each, prior = hit.candidate, hit.prior
     terms = sorted(term for term, count in each.held.counts.items() if count)
     told: dict[str, Any] = {
-        "arms": places,
+        "arms": dict(hit.places),
         "cosine": _short(each.cosine),
         "bm25": _short(hit.bm25),
         "terms": terms,
