@@ -1,18 +1,22 @@
 """Forgetting is whole at once, in every room, also where nobody does background work."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.app.effects.approving import Approving, approving
+from tests.app.effects.approving import PLACE, Approving, approving
 from tests.app.house import given
 from tests.memory.oblivion import places_of
 
 import festinger
 from festinger.app.forgetting import forgetting_of
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
+from festinger.memory.repairing import Mode
 from festinger.memory.selector import Selector
+from festinger.memory.undoing import undo
+from festinger.outcomes.desk import Reporter
 from festinger.proposals.proposal import State
 from festinger.proposals.sighting import REFLECTION, Sighted, Suggestion
 
@@ -112,3 +116,56 @@ async def left(at: Approving, seen: dict[str, Sighted]) -> dict[str, tuple[str, 
         card = await at.app.inbox.card(MAIN_SPACE, each.proposal)
         found[name] = (card.proposal.what, card.proposal.seen_count, card.proposal.state)
     return found
+
+
+@pytest.mark.requirement("M-84")
+async def test_a_repair_takes_back_what_a_session_brought_to_every_room_and_undoing_it_gives_all_back(
+    database_url: str, tmp_path: Path
+):
+    async with approving(database_url, tmp_path) as at:
+        memory = await at.learn(HOME)
+        place = replace(PLACE, session=SessionId("s2"))
+        watching = at.app.outcomes.protocol(
+            Reporter(place=place, name="bot", door="api", origin=Origin.MODEL)
+        )
+        await sight(at, "Show the clock")
+        await watching.on_context_used([memory], {str(memory): "contradicted"})
+        before = await everything(at)
+
+        done = await forgetting_of(at.app).repair(MAIN_SPACE, Selector(session=SessionId("s2")), by="ada")
+        without = await everything(at)
+        assert done.change is not None
+        await undo(at.app.memory.desk, MAIN_SPACE, done.change, by="ada")
+
+        assert (done.locked, done.elsewhere) == ((), 2)
+        assert [row["seen_count"] for row in without["proposal"]] == [0]
+        assert [row["counted"] for row in without["outcome"]] == [False]
+        assert without["memory"] != before["memory"]
+        assert await everything(at) == before
+
+
+@pytest.mark.requirement("M-84")
+async def test_a_repair_that_forgets_leaves_no_word_of_what_was_proposed_there(
+    database_url: str, tmp_path: Path
+):
+    async with approving(database_url, tmp_path) as at:
+        await sight(at, "Greet whoever comes")
+
+        await forgetting_of(at.app).repair(
+            MAIN_SPACE, Selector(session=SessionId("s2")), by="ada", mode=Mode.FORGET
+        )
+
+        assert await places_of(at.app.store, "whoever") == []
+
+
+async def everything(at: Approving) -> dict[str, list[dict[str, Any]]]:
+    """What is believed, counted and proposed."""
+    columns = {
+        "memory": "id, status, confidence, weight_alpha, weight_beta",
+        "outcome": "id, counted, uncounted_because",
+        "proposal": "id, state, seen_count, days_seen, sightings, first_seen, last_seen",
+        "proposal_sighting": "id, counted, uncounted_because, text",
+    }
+    return {
+        table: await at.rows(f"select {names} from {table} order by id") for table, names in columns.items()
+    }

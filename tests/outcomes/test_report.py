@@ -510,9 +510,9 @@ async def test_taking_a_hostile_session_back_leaves_every_float_as_if_it_had_nev
     async with store.transaction() as transaction:
         place = watched.reporter("hostile").place
         selector = Selector(session=place.session)
-        moved = await take_back(watched.desk, transaction, place.space, selector)
+        moved = (await take_back(watched.desk, transaction, place.space, selector)).memories
 
-    assert moved == [one]
+    assert moved == (one,)
     assert await watched.held(one) == await watched.held(twin)
     assert await watched.amplitudes(one) == await watched.amplitudes(twin)
 

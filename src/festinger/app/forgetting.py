@@ -6,8 +6,8 @@ model, and what other rooms take back with a repair.
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,8 @@ from festinger.text.cutting import Cut
 from festinger.world.forgetting import forget_message
 
 if TYPE_CHECKING:
+    from festinger.app.inbox import InboxRoom
+    from festinger.app.outcomes import OutcomesRoom
     from festinger.app.wiring import App
 
 TIDY = "tidy_memory"
@@ -50,7 +52,8 @@ class Forgetting:
     """Forgetting and repair, as the doors ask for them."""
 
     eraser: Eraser
-    others: tuple[TakeBack, ...] = ()
+    others: Mapping[str, TakeBack] = field(default_factory=dict)
+    """What every room above takes back of the same source, by its name."""
 
     async def forget(
         self, space: SpaceId, selector: Selector, *, reason: str, by: str, dry_run: bool = False
@@ -80,10 +83,14 @@ def ban_of(app: "App") -> IsForgotten:
     return is_forgotten_by(ledger_of(app))
 
 
+def rooms_of(app: "App") -> dict[str, "OutcomesRoom | InboxRoom"]:
+    """The open rooms that take back what a source brought them, and give it back; proposals cite what was computed."""
+    named = {name: getattr(app, name, None) for name in ("outcomes", "inbox")}
+    return {name: room for name, room in named.items() if room is not None}
+
+
 def forgetting_of(app: "App") -> Forgetting:
-    """With what every room above takes back of the same source."""
-    outcomes = getattr(app, "outcomes", None)
-    others = (outcomes.take_back,) if outcomes is not None else ()
+    others = {name: room.take_back for name, room in rooms_of(app).items()}
     folder = Layout(home=app.home).spool
 
     async def outside(cuts: Sequence[Cut]) -> int:

@@ -4,7 +4,7 @@ Builds what the room needs, runs the gate by its schedule and looks for proposal
 Doors ask here for what waits for a person.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,11 @@ from uuid import UUID
 from festinger.app.deciding import with_worth
 from festinger.embedding.embedder import Embedder
 from festinger.events.event import Event
-from festinger.ids import SpaceId
+from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
+from festinger.memory.repairing import TakenBack
+from festinger.memory.selector import Selector
 from festinger.proposals import pairs, shelf
 from festinger.proposals.comparing import Comparison, compare
 from festinger.proposals.desk import Desk, Key
@@ -26,6 +28,7 @@ from festinger.proposals.promote import promote
 from festinger.proposals.proposal import Proposal, ProposalId
 from festinger.proposals.rate import Rate, rate
 from festinger.proposals.refingerprint import REFINGERPRINT, refingerprint
+from festinger.proposals.repairing import give_back, take_back
 from festinger.proposals.runs import Promoted
 from festinger.proposals.shelf import Card, Wanted
 from festinger.proposals.sight import COMPARE, sight, sight_in
@@ -73,6 +76,17 @@ class InboxRoom:
 
     async def pairs(self, space: SpaceId, *, limit: int = 50) -> list[dict[str, Any]]:
         return await pairs.suggested(self.desk, space, limit=limit)
+
+    async def take_back(
+        self, transaction: Transaction, space: SpaceId, selector: Selector, bad: Collection[MemoryId]
+    ) -> TakenBack:
+        """Let what a source said for proposals count no more, within the transaction that repairs."""
+        done = await take_back(self.desk, transaction, space, selector, bad=bad)
+        return TakenBack(rows=len(done.sightings), kept=done.as_json(), cited=tuple(done.sightings))
+
+    async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
+        """Let it count again, within the transaction that undoes the repair."""
+        await give_back(self.desk, transaction, space, kept)
 
     async def rate(self, space: SpaceId) -> Rate:
         return await rate(self.desk, space)

@@ -5,7 +5,7 @@ and lets go what was forgotten. The memory asks this room what a session was sho
 memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -18,6 +18,7 @@ from festinger.ids import MemoryId, Origin, SessionId, SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.memory.memory import Place
+from festinger.memory.repairing import TakenBack
 from festinger.memory.selector import Selector
 from festinger.outcomes.correcting import CORRECT, take_to_judges
 from festinger.outcomes.desk import Desk, Reporter
@@ -25,7 +26,7 @@ from festinger.outcomes.journal import outcomes_of
 from festinger.outcomes.overhearing import CAPTURED, overhear
 from festinger.outcomes.protocol import ObservationProtocol
 from festinger.outcomes.reads import prune_reads, stage
-from festinger.outcomes.repairing import take_back
+from festinger.outcomes.repairing import give_back, take_back
 from festinger.outcomes.report import prune_batches
 from festinger.outcomes.surfacing import MOST_EXPIRED, expire, surface, surfaced_lately
 from festinger.seeing.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
@@ -77,9 +78,17 @@ class OutcomesRoom:
         """Note that a recall put memories before a model, within the transaction of whoever did."""
         await surface(self.desk, transaction, self._reporter(place), memories, reason=reason, recall=recall)
 
-    async def take_back(self, transaction: Transaction, space: SpaceId, selector: Selector) -> int:
+    async def take_back(
+        self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
+    ) -> TakenBack:
         """Take back what a source reported, within the transaction that repairs."""
-        return len(await take_back(self.desk, transaction, space, selector))
+        done = await take_back(self.desk, transaction, space, selector)
+        kept = {"outcomes": [str(each) for each in done.outcomes]}
+        return TakenBack(rows=len(done.memories), kept=kept)
+
+    async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
+        """Let what was taken back count again, within the transaction that undoes the repair."""
+        await give_back(self.desk, transaction, space, [UUID(each) for each in kept["outcomes"]])
 
     def protocol(self, reporter: Reporter) -> ObservationProtocol:
         return ObservationProtocol(self.desk, reporter)

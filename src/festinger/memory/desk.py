@@ -4,7 +4,7 @@ Ports to what stands above this room are handed in at wiring, and do nothing whe
 mind in a session (`outcomes`), what people asked to forget, and work that is done later.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -34,6 +34,9 @@ says them anew may: that lifts the ban."""
 Ask = Callable[..., Awaitable[object]]
 """`ask(transaction, job, space=…, **ids)`: durable work, asked for within the transaction."""
 
+GiveBack = Callable[[Transaction, SpaceId, Mapping[str, Any]], Awaitable[None]]
+"""Gives back what other rooms took back with a repair that is undone: by the name of each, what it kept for that."""
+
 OutcomesOf = Callable[[SpaceId, MemoryId], Awaitable[tuple[Any, ...]]]
 
 OnRead = Callable[[Place, Sequence[UUID]], None]
@@ -58,6 +61,10 @@ async def nothing_forgotten(_transaction: Transaction, _space: SpaceId, said: Se
 
 async def ask_nobody(_transaction: Transaction, _job: str, **_ids: Any) -> None:
     """For a wiring without background work."""
+
+
+async def nothing_given_back(_transaction: Transaction, _space: SpaceId, _kept: Mapping[str, Any]) -> None:
+    """For a wiring in which no other room takes anything back."""
 
 
 async def no_outcomes(_space: SpaceId, _memory: MemoryId) -> tuple[Any, ...]:
@@ -130,6 +137,7 @@ class Desk:
     surfaced: Surfaced = nothing_surfaced
     is_forgotten: IsForgotten = nothing_forgotten
     outcomes_of: OutcomesOf = no_outcomes
+    give_back: GiveBack = nothing_given_back
     on_read: OnRead = nobody_notes
     ask: Ask = ask_nobody
     without_blocks: Callable[[str], str] = as_written

@@ -157,7 +157,13 @@ async def forget_in(
     said_in = {str(turn) for each in said for turn in each["turns"]} | {str(each) for each in messages}
     for let_go in eraser.rooms if erased else ():
         await let_go(transaction, space, sorted(erased))
-    cited = {*erased, *map(UUID, said_in), *turns, *await _episodes_whole(transaction, space, meant)}
+    cited = {
+        *erased,
+        *map(UUID, said_in),
+        *turns,
+        *meant.cited,
+        *await _episodes_whole(transaction, space, meant),
+    }
     for table, let_go_cited in eraser.citing.items() if cited else ():
         rows[table] += await let_go_cited(transaction, space, sorted(cited))
     await _tell(desk, transaction, space, sorted(erased), sorted(said_in))

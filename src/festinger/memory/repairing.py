@@ -8,7 +8,7 @@ undone; the rows are kept as they were for that.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -30,8 +30,20 @@ from festinger.world.memories import return_conflicts, withdraw_memory_conflicts
 
 Q = queries_of("festinger.memory")
 
-TakeBack = Callable[[Transaction, SpaceId, Selector], Awaitable[int]]
-"""What another room takes back of the same source, within the transaction; how many rows."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenBack:
+    """What another room took back of the same source."""
+
+    rows: int = 0
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """By what the room gives it back, as JSON."""
+    cited: tuple[UUID, ...] = ()
+    """What of it is erased where all is forgotten."""
+
+
+TakeBack = Callable[[Transaction, SpaceId, Selector, Collection[MemoryId]], Awaitable[TakenBack]]
+"""Takes back what came from the same source and from memories that are bad, within the transaction."""
 
 
 class Mode(StrEnum):
@@ -106,7 +118,7 @@ async def repair(
     by: str,
     mode: Mode = Mode.QUARANTINE,
     dry_run: bool = False,
-    others: Sequence[TakeBack] = (),
+    others: Mapping[str, TakeBack] | None = None,
 ) -> Repaired:
     """Take back all that came from a source, a session, an agent or an origin. Raises `BadInput`."""
     if selector.names_memories or not selector.checked().names_a_place:
@@ -115,7 +127,7 @@ async def repair(
     try:
         async with eraser.desk.store.transaction(patient=True) as transaction:
             done = await _repair(
-                eraser, transaction, space, selector, by=by, mode=mode, others=others, dry_run=dry_run
+                eraser, transaction, space, selector, by=by, mode=mode, others=others or {}, dry_run=dry_run
             )
             if dry_run:
                 raise _OnlyPlanned
@@ -137,7 +149,7 @@ async def _repair(
     *,
     by: str,
     mode: Mode,
-    others: Sequence[TakeBack],
+    others: Mapping[str, TakeBack],
     dry_run: bool,
 ) -> Repaired:
     desk = eraser.desk
@@ -160,18 +172,24 @@ async def _repair(
     for memory in sorted(work.retold - bad):
         await retell(desk, transaction, space, memory)
     await _calm(work, everybody)
-    elsewhere = sum([await take_back(transaction, space, selector) for take_back in others])
+    elsewhere = {name: await take(transaction, space, selector, bad) for name, take in others.items()}
     done = Repaired(
         locked=tuple(sorted(bad)),
         restored=tuple(sorted(work.restored - bad)),
         retold=tuple(sorted(work.retold - bad)),
         remade=tuple(sorted(remade)),
         conflicts=len(conflicts),
-        elsewhere=elsewhere,
+        elsewhere=sum(each.rows for each in elsewhere.values()),
     )
     if mode is Mode.FORGET:
-        return await _forget(eraser, work, done, meant=meant, dry_run=dry_run)
-    return await _write_down(work, done, before, conflicts=conflicts, selector=selector)
+        cited = frozenset(id_ for each in elsewhere.values() for id_ in each.cited)
+        gone = replace(meant, whole=bad, cited=cited)
+        return await _forget(eraser, work, done, gone=gone, dry_run=dry_run)
+    more = {
+        "conflicts": [str(each) for each in conflicts],
+        "elsewhere": {name: dict(each.kept) for name, each in elsewhere.items() if each.rows},
+    }
+    return await _write_down(work, done, before, more=more, selector=selector)
 
 
 async def _reached(
@@ -291,9 +309,8 @@ async def _calm(work: _Repair, memories: Iterable[MemoryId]) -> None:
             await work.run("set_pending", id=memory.id, pending=False, at=work.desk.clock())
 
 
-async def _forget(eraser: Eraser, work: _Repair, done: Repaired, *, meant: Reach, dry_run: bool) -> Repaired:
+async def _forget(eraser: Eraser, work: _Repair, done: Repaired, *, gone: Reach, dry_run: bool) -> Repaired:
     """Erase the memories of it, and of what others said too only what was said there."""
-    gone = replace(meant, whole=work.bad, with_twins=False)
     plan = await forget_in(
         eraser, work.transaction, work.space, gone, reason="repair", by=work.by, dry_run=dry_run
     )
@@ -305,7 +322,7 @@ async def _write_down(
     done: Repaired,
     before: Mapping[str, Any],
     *,
-    conflicts: Sequence[UUID],
+    more: Mapping[str, Any],
     selector: Selector,
 ) -> Repaired:
     """Keep the rows as they were, so that all of it can be undone as one change."""
@@ -319,7 +336,7 @@ async def _write_down(
         more={
             "images": before,
             "undone": [str(each) for each in work.undone],
-            "conflicts": [str(each) for each in conflicts],
+            **more,
             "after": await _versions(work.transaction, work.space, touched),
         },
     )
@@ -347,11 +364,8 @@ async def _versions(transaction: Transaction, space: SpaceId, memories: Iterable
     }
 
 
-async def undo_repair(
-    desk: Desk, transaction: Transaction, change: Change, present: Mapping[MemoryId, Any], by: str
-) -> None:
-    """Put every row back as a repair found it."""
-    space = next(iter(present.values())).space_id
+async def undo_repair(desk: Desk, transaction: Transaction, space: SpaceId, change: Change) -> None:
+    """Put every row back as a repair found it, here and in the other rooms."""
     if not await is_as_repaired(transaction, space, change):
         raise UndoBlocked("Something was done since that stands on this repair.", changes=[])
     images = change.after["images"]
@@ -373,6 +387,7 @@ async def undo_repair(
         at=change.at,
     )
     await return_conflicts(transaction, space, [UUID(each) for each in change.after["conflicts"]])
+    await desk.give_back(transaction, space, change.after.get("elsewhere", {}))
 
 
 async def is_as_repaired(transaction: Transaction, space: SpaceId, change: Change) -> bool:

@@ -71,6 +71,8 @@ class Reach:
     """Whether what says the same is meant too: whoever names a memory means what it says."""
     episodes: frozenset[UUID] = frozenset()
     """Those that lie wholly there: all that was said in them is meant."""
+    cited: frozenset[UUID] = frozenset()
+    """What else is meant, in rooms that cite memories, turns and episodes."""
 
     @property
     def trimmed(self) -> list[MemoryId]:

@@ -60,7 +60,10 @@ async def undo_in(desk: Desk, transaction: Transaction, space: SpaceId, change: 
         raise UndoBlocked("A memory that this was about is forgotten.", changes=[])
     present = await lock(transaction, space, found.memory_ids)
     await _check_untouched(transaction, space, found, present.values())
-    await _UNDOERS[found.op](desk, transaction, found, present, by)
+    if found.op is Op.REPAIR:
+        await undo_repair(desk, transaction, space, found)
+    else:
+        await _UNDOERS[found.op](desk, transaction, found, present, by)
     await transaction.run(Q["mark_undone"], space=space, id=change, at=desk.clock(), by=by)
     MEMORY_UNDONE.inc()
     now = await find_all(transaction, space, found.memory_ids)
@@ -190,7 +193,6 @@ _UNDOERS = {
     Op.QUARANTINE: _undo_state,
     Op.RELEASE: _undo_state,
     Op.SPLIT: _undo_state,
-    Op.REPAIR: undo_repair,
 }
 
 

@@ -307,6 +307,12 @@ where o.space_id = %(space)s and o.counted
   and (%(origin)s::text is null or o.origin = %(origin)s)
   and (%(since)s::timestamptz is null or o.at >= %(since)s)
   and (%(until)s::timestamptz is null or o.at < %(until)s)
+returning o.id, o.memory_id;
+
+-- name: give_back_outcomes
+-- Lets outcomes count again that were taken back. The memories that they move.
+update outcome o set counted = true, uncounted_because = null
+where o.space_id = %(space)s and o.id = any(%(ids)s::uuid[]) and o.uncounted_because = 'repaired'
 returning o.memory_id;
 
 -- name: retold

@@ -148,16 +148,23 @@ async def recompute(
     return after
 
 
-async def take_back(
-    desk: Desk, transaction: Transaction, space: SpaceId, selector: Selector
-) -> list[MemoryId]:
-    """Let what a session, an agent or an origin reported count no more; the memories that were computed anew.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """Outcomes that count no more, and the memories that were computed anew."""
+
+    outcomes: tuple[UUID, ...]
+    memories: tuple[MemoryId, ...]
+
+
+async def take_back(desk: Desk, transaction: Transaction, space: SpaceId, selector: Selector) -> Withdrawn:
+    """Let what a session, an agent or an origin reported count no more.
 
     Where memories were told anew without what was taken back, their outcomes are put on top again.
     """
-    rows = await transaction.all(Q["retold"], space=space)
+    retold = await transaction.all(Q["retold"], space=space)
+    rows: Sequence[Mapping[str, Any]] = ()
     if selector.session or selector.agent or selector.origin:
-        rows += await transaction.all(
+        rows = await transaction.all(
             Q["take_back_outcomes"],
             space=space,
             session=selector.session,
@@ -166,9 +173,16 @@ async def take_back(
             since=selector.since,
             until=selector.until,
         )
+    held = await hold_known(transaction, space, {row["memory_id"] for row in (*retold, *rows)})
+    await recompute(desk, transaction, space, held, at=desk.clock())
+    return Withdrawn(outcomes=tuple(row["id"] for row in rows), memories=tuple(sorted(held)))
+
+
+async def give_back(desk: Desk, transaction: Transaction, space: SpaceId, outcomes: Sequence[UUID]) -> None:
+    """Let outcomes count again that were taken back."""
+    rows = await transaction.all(Q["give_back_outcomes"], space=space, ids=list(outcomes))
     held = await hold_known(transaction, space, {row["memory_id"] for row in rows})
     await recompute(desk, transaction, space, held, at=desk.clock())
-    return sorted(held)
 
 
 async def verify(desk: Desk, space: SpaceId) -> tuple[int, list[Mismatch]]:

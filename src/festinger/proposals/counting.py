@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
+from uuid import UUID
 
 from festinger.ids import Origin, SessionId
 
@@ -66,6 +67,19 @@ def tally(votes: Iterable[Votes], limits: Limits) -> Tally:
 def is_flood(session: SessionId, counted: Collection[SessionId], limits: Limits) -> bool:
     """Whether a further session of an agent, day and origin has no vote any more."""
     return session not in counted and len(counted) >= limits.per_agent_day
+
+
+def freed(
+    waiting: Iterable[tuple[SessionId, UUID]], counted: Collection[SessionId], limits: Limits
+) -> list[UUID]:
+    """Which sightings of an agent, day and origin get a vote where others lost theirs: those of the first sessions."""
+    voting = set(counted)
+    found = []
+    for session, sighting in waiting:
+        if not is_flood(session, voting, limits):
+            voting.add(session)
+            found.append(sighting)
+    return found
 
 
 def votes_of(row: Mapping[str, Any]) -> Votes:

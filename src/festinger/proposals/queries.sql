@@ -515,7 +515,7 @@ where p.space_id = %(space)s and p.id = %(id)s;
 -- Takes the words of sightings whose evidence names what was forgotten; that they were made still counts.
 update proposal_sighting s set text = '', why = '', how = '', evidence = '{}'
 where s.space_id = %(space)s
-  and (s.reflection_id::text = any(%(ids)s::text[])
+  and (s.id::text = any(%(ids)s::text[]) or s.reflection_id::text = any(%(ids)s::text[])
        or exists (select from jsonb_path_query(s.evidence, '$.** ? (@.type() == "string")') as cited (id)
                   where cited.id #>> '{}' = any(%(ids)s::text[])))
 returning s.id, s.proposal_id;
@@ -560,6 +560,54 @@ delete from proposal_vector v where v.space_id = %(space)s and v.proposal_id = %
 update task t set title = '', body = ''
 where t.space_id = %(space)s and t.proposal_id = %(id)s
   and exists (select from proposal p where p.space_id = t.space_id and p.id = t.proposal_id and p.what = '');
+
+-- name: take_back_sightings
+-- Lets what came from somewhere count no more, and what cites some memories; each with why it was no vote before.
+with meant as (
+    select s.id, s.uncounted_because from proposal_sighting s
+    where s.space_id = %(space)s and (s.counted or s.uncounted_because = %(flood)s)
+      and (((%(source)s::text is null or s.source_id = %(source)s
+             or exists (select from jsonb_array_elements_text(s.evidence -> 'episodes') as e (id)
+                        where %(source)s = 'episode:' || e.id))
+            and (%(session)s::text is null or s.session_id = %(session)s)
+            and (%(agent)s::text is null or s.agent_id = %(agent)s)
+            and (%(origin)s::text is null or s.origin = %(origin)s)
+            and (%(since)s::timestamptz is null or s.at >= %(since)s)
+            and (%(until)s::timestamptz is null or s.at < %(until)s))
+           or exists (select from jsonb_array_elements_text(s.evidence -> 'memories') as m (id)
+                      where m.id = any(%(bad)s::text[])))
+)
+update proposal_sighting s set counted = false, uncounted_because = %(because)s
+from meant
+where s.space_id = %(space)s and s.id = meant.id
+returning s.id, s.proposal_id, s.agent_id, s.day, s.origin, s.times, meant.uncounted_because as was_because;
+
+-- name: day_of_agent
+-- What an agent said for a proposal on one day with one origin, as a vote or beyond its votes, in order of time.
+select s.id, s.session_id, s.counted from proposal_sighting s
+where s.space_id = %(space)s and s.proposal_id = any(%(family)s::uuid[]) and s.agent_id = %(agent)s and s.day = %(day)s
+  and s.origin = %(origin)s and (s.counted or s.uncounted_because = %(flood)s)
+order by s.at, s.id;
+
+-- name: mark_sightings
+-- Says of each of some sightings why it is no vote; without a reason it is one.
+update proposal_sighting s set counted = marked.because is null, uncounted_because = marked.because
+from unnest(%(ids)s::uuid[], %(because)s::text[]) as marked (id, because)
+where s.space_id = %(space)s and s.id = marked.id
+returning s.id, s.proposal_id, s.times;
+
+-- name: is_sighted_by
+-- Whether a producer has a vote for a proposal.
+select exists (
+    select from proposal_sighting s
+    where s.space_id = %(space)s and s.proposal_id = any(%(family)s::uuid[]) and s.producer = %(producer)s and s.counted
+) as is_sighted;
+
+-- name: stand_before_person
+-- Puts a proposal back before a person that waited again, unless something happened to it meanwhile.
+update proposal p set state = %(state)s, promoted_at = %(promoted_at)s, deferred_until = %(deferred_until)s,
+    version = p.version + 1
+where p.space_id = %(space)s and p.id = %(id)s and p.state = 'waiting';
 
 -- name: count_held
 -- How many proposals are kept back now, by why.

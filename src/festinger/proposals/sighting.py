@@ -35,6 +35,7 @@ class Uncounted(StrEnum):
     SUPPRESSED = "suppressed"
     FLOOD = "too many sessions of one agent in one day"
     REFUSED = "refused"
+    REPAIRED = "what came from there was taken back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
