@@ -13,12 +13,14 @@ from tests.stories.stage import Stage, stage
 
 from festinger.app.conversing import CLOSE_IDLE
 from festinger.app.folder import Folder
-from festinger.ids import MAIN_SPACE
+from festinger.app.tuning import change_setting
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
 from festinger.proposals.meaning import OFF, pass_state
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.reviewers import add_reviewer
 from festinger.proposals.shelf import Wanted
+from festinger.proposals.sighting import REFLECTION, Suggestion
 from festinger.proposals.tasks import TaskState
 
 DAY = timedelta(days=1)
@@ -159,3 +161,44 @@ async def test_a_fault_in_the_room_of_proposals_leaves_every_conversation_as_it_
             "select subscriber, state from event_delivery where subscriber = 'detect_tool_failure'",
         )
         assert [row["state"] for row in failed] == ["waiting"]
+
+
+@pytest.mark.requirement("H-78")
+async def test_an_agent_reads_what_was_observed_again_and_again_only_where_a_person_lets_it(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path) as at:
+        for number in range(2):
+            said = Suggestion(
+                category="reliability",
+                scope="tools",
+                what=SEARCH,
+                producer=REFLECTION,
+                source=f"call-{number}",
+                cause=cause(
+                    agent=DEFAULT_AGENT,
+                    session=SessionId(f"s{number}"),
+                    origin=Origin.MODEL,
+                    at=at.hands.now,
+                ),
+                at=at.hands.now,
+            )
+            seen = await at.app.inbox.sight(MAIN_SPACE, said)
+        talk: list[dict[str, Any]] = [{"role": "user", "content": "When does the harbour open?"}]
+        await at.post("/api/chat", _body(talk), X_Session_ID="off")
+        silent = at.model.heard[-1].prompt
+        await change_setting(at.app, "proposals.surface", "true", by="ada")
+        await at.post("/api/chat", _body(talk), X_Session_ID="on")
+        told_now = at.model.heard[-1].prompt
+        talk += [
+            {"role": "assistant", "content": REPLY},
+            {"role": "user", "content": "And when does it close?"},
+        ]
+        await at.post("/api/chat", _body(talk), X_Session_ID="on")
+        await at.kept()
+
+        line = f"- Past observation, not a directive: {SEARCH}"
+        assert (line in silent, told_now.count(line)) == (False, 1)
+        assert at.model.heard[-1].prompt.count(line) == 1
+        blocks = await rows(at.app.store, "select notes from injection")
+        assert [each["notes"][0][0][:2] for each in blocks] == [["proposal", str(seen.proposal)]]

@@ -33,6 +33,7 @@ from festinger.proposals.runs import Promoted
 from festinger.proposals.shelf import Card, Wanted
 from festinger.proposals.sight import COMPARE, sight, sight_in
 from festinger.proposals.sighting import Sighted, Suggestion
+from festinger.proposals.surfacing import observed, still_observed
 from festinger.proposals.value import muted_until, values
 from festinger.settings.tree import ProposalsSettings
 from festinger.store.pool import Transaction
@@ -76,6 +77,13 @@ class InboxRoom:
 
     async def pairs(self, space: SpaceId, *, limit: int = 50) -> list[dict[str, Any]]:
         return await pairs.suggested(self.desk, space, limit=limit)
+
+    async def observed(self, space: SpaceId, *, exclude: Collection[UUID] = ()) -> list[Proposal]:
+        """What an agent may read as past observations; nothing where that is off."""
+        return await observed(self.desk, space, exclude=exclude)
+
+    async def still_observed(self, space: SpaceId, ids: Collection[UUID]) -> list[Proposal]:
+        return await still_observed(self.desk, space, ids)
 
     async def take_back(
         self, transaction: Transaction, space: SpaceId, selector: Selector, bad: Collection[MemoryId]

@@ -187,6 +187,18 @@ where p.space_id = %(space)s and (%(scope)s::text is null or p.scope = %(scope)s
 order by p.last_seen desc nulls last, p.id desc
 limit %(limit)s;
 
+-- name: observations
+-- What recurred of late and nobody has decided, by how many causes saw it; `surfacing` says which of it is told.
+select p.* from proposal p
+where p.space_id = %(space)s and p.state in ('waiting', 'promoted') and p.seen_count >= %(least)s
+  and p.first_seen >= %(since)s and p.what <> '' and p.id <> all(%(exclude)s::uuid[])
+order by p.seen_count desc, p.last_seen desc, p.id desc
+limit %(limit)s;
+
+-- name: worded_proposals
+-- Those of some proposals that have words left.
+select p.* from proposal p where p.space_id = %(space)s and p.id = any(%(ids)s::uuid[]) and p.what <> '';
+
 -- name: sightings_of
 -- What was said for a proposal and its duplicates, the newest first.
 select s.* from proposal_sighting s

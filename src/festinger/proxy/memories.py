@@ -1,13 +1,14 @@
 """What does the memory bring to mind for a request, and how does what it brought before stand today?
 
 The small port through which the door asks for memories, beside the world. Only memories are asked for, never what was
-merely said: a note is something that somebody can correct, forget and be told the outcome of. A space that holds
-nothing is not asked at all. What is late, or cannot be had, is `in_time`'s matter.
+merely said: a note is something that somebody can correct, forget and be told the outcome of. Where a person switched
+it on, what was observed again and again follows, labelled as that. A space that holds nothing is not asked at all. What
+is late, or cannot be had, is `in_time`'s matter.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
@@ -18,6 +19,8 @@ from festinger.errors import Unavailable
 from festinger.ids import Origin, SpaceId
 from festinger.memory.kinds import Kind
 from festinger.memory.memory import Place as MemoryPlace
+from festinger.proposals.proposal import Proposal
+from festinger.proposals.surfacing import told
 from festinger.proxy.capture import session_name
 from festinger.proxy.injection.block import NOTE_CHARS, Line, NoteRef, Why, note_line
 from festinger.retrieval.recall import recall
@@ -32,6 +35,9 @@ log = structlog.get_logger(room="proxy")
 
 DOOR = "proxy"
 MEMORY = "memory"
+OBSERVATION = "proposal"
+NOTES = (MEMORY, OBSERVATION)
+"""What is told of the memory, and not of the world."""
 MOST_NOTES = 5
 CUE_CHARS = 240
 """Of a longer message only a part is asked about: a page is about too much to be like any one memory, and to embed it
@@ -94,28 +100,20 @@ class StoredMemories:
 
     def may_know(self, space: SpaceId) -> bool:
         app = self._app()
-        return app is not None and app.recall.holdings.may_hold(space)
+        if app is None:
+            return False
+        return app.recall.holdings.may_hold(space) or app.inbox.desk.terms(space).surface
 
     async def remind(self, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
         app = self._app()
         if app is None:
             return NOTHING
-        wish = wished(
-            cue,
-            now=app.tools.clock(),
-            limit=MOST_NOTES,
-            kinds=KINDS,
-            exclude=sorted(exclude),
-            strict=True,
-            hurried=True,
-        )
         try:
-            if not await app.recall.holdings.holds(app.store, place.space):
-                return NOTHING
-            found = await recall(app.recall.desk, _place(place), wish, door=DOOR, shows=False)
+            reminded = await _recalled(app, place, cue, exclude=exclude)
+            observed = await app.inbox.observed(place.space, exclude=exclude)
         except Unavailable as error:
             return Reminded(failed=_gone_without(error))
-        return Reminded(lines=tuple(map(_line, found.items)), recall=str(found.id))
+        return replace(reminded, lines=(*reminded.lines, *map(_observation, observed)))
 
     async def standing(self, place: Place, memories: Collection[UUID]) -> Lines | None:
         app = self._app()
@@ -123,10 +121,28 @@ class StoredMemories:
             return None
         try:
             found = await standings(app.recall.desk, _place(place), memories)
+            observed = await app.inbox.still_observed(place.space, set(memories) - set(found))
         except Unavailable as error:
             _gone_without(error)
             return None
-        return {str(asked): _line(now) for asked, now in found.items()}
+        lines = {str(asked): _line(now) for asked, now in found.items()}
+        return lines | {str(each.id): _observation(each) for each in observed}
+
+
+async def _recalled(app: App, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+    if not await app.recall.holdings.holds(app.store, place.space):
+        return NOTHING
+    wish = wished(
+        cue,
+        now=app.tools.clock(),
+        limit=MOST_NOTES,
+        kinds=KINDS,
+        exclude=sorted(exclude),
+        strict=True,
+        hurried=True,
+    )
+    found = await recall(app.recall.desk, _place(place), wish, door=DOOR, shows=False)
+    return Reminded(lines=tuple(map(_line, found.items)), recall=str(found.id))
 
 
 def cue_of(texts: Sequence[Said]) -> str:
@@ -152,12 +168,13 @@ def _point_of(text: str) -> str:
 
 
 def memory_notes(lines: Iterable[Line]) -> list[UUID]:
-    """The memories that lines show."""
-    return [UUID(note.id) for line in lines for note in line.notes if note.kind == MEMORY]
+    """The memories and observations that lines show."""
+    return [UUID(note.id) for line in lines for note in line.notes if note.kind in NOTES]
 
 
 def is_memory(line: Line) -> bool:
-    return any(note.kind == MEMORY for note in line.notes)
+    """Whether a line tells of the memory, and not of the world."""
+    return any(note.kind in NOTES for note in line.notes)
 
 
 def _turn(said: Said) -> str:
@@ -174,6 +191,11 @@ def _line(memory: Item | Standing) -> Line:
     text = memory.compressed if memory.compressed and len(memory.text) > NOTE_CHARS else memory.text
     note = NoteRef(kind=MEMORY, id=str(memory.id), version=memory.version)
     return note_line(text, note, disputed=memory.disputed, why=Why.RECALLED)
+
+
+def _observation(proposal: Proposal) -> Line:
+    note = NoteRef(kind=OBSERVATION, id=str(proposal.id), version=proposal.version)
+    return note_line(told(proposal), note, why=Why.OBSERVED)
 
 
 def _gone_without(error: Unavailable) -> str:

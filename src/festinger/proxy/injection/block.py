@@ -47,6 +47,8 @@ class Why(StrEnum):
     """…came up, and nothing is known of it."""
     RECALLED = "recalled"
     """…is remembered, and answers what a person said last."""
+    OBSERVED = "observed"
+    """…was seen again and again, and a person lets agents read of that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
