@@ -6,7 +6,7 @@ searching that fails is `searching`'s matter.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +31,7 @@ from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, for_model, ha
 
 Q = queries_of("festinger.retrieval")
 
+FETCH = replace(Q["fetch"], packed=True)
 EMBEDDER = "embedder"
 NAMED = "named"
 NO_MODEL = VectorModel(name="", dims=1)
@@ -252,7 +253,7 @@ async def fetch(
     """Everything that is known of what was found, and of what the seeds among it lead on to."""
     refs = dict.fromkeys(ref for each in found.arms.values() for ref in each)
     rows = await transaction.all(
-        for_model(Q["fetch"], probe.model if probe else NO_MODEL),
+        for_model(FETCH, probe.model if probe else NO_MODEL),
         space=place.space,
         memories=[ref for ref in refs if found.types[ref] == MEMORY],
         turns=[ref for ref in refs if found.types[ref] == TURN],

@@ -24,17 +24,25 @@ class Query:
     name: str
     purpose: str
     sql: str
+    packed: bool = False
+    """Whether its rows come as the server keeps them and not as text: half the bytes, where they hold vectors."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters, in the order of their first use."""
-        return tuple(dict.fromkeys(_PARAMETER.findall(self.sql)))
+        return _numbered(self.sql)[1]
 
     @property
     def positional(self) -> str:
-        """The statement with `$1`, `$2` … in place of named parameters, as a plan wants it."""
-        numbers = {name: number for number, name in enumerate(self.parameters, 1)}
-        return _PARAMETER.sub(lambda match: f"${numbers[match[1]]}", self.sql).replace("%%", "%")
+        """The statement with `$1`, `$2` … in place of named parameters, as the server wants it."""
+        return _numbered(self.sql)[0]
+
+
+@cache
+def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
+    names = tuple(dict.fromkeys(_PARAMETER.findall(sql)))
+    numbers = {name: number for number, name in enumerate(names, 1)}
+    return _PARAMETER.sub(lambda match: f"${numbers[match[1]]}", sql).replace("%%", "%"), names
 
 
 class Queries(Mapping[str, Query]):
