@@ -12,6 +12,7 @@ PROMPT = (
 )
 
 
+@pytest.mark.requirement("M-91")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -56,6 +56,7 @@ async def test_a_refusal_is_in_the_result_a_row_and_an_event(store: Store, text:
     assert await refusals(mind.desk, MAIN_SPACE, reason="secret") == []
 
 
+@pytest.mark.requirement("M-91")
 @pytest.mark.parametrize(("text", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
 async def test_a_person_who_asks_is_not_refused(store: Store, text: str, reason: str):
     mind = Mind(store)

@@ -104,6 +104,21 @@ def test_only_what_was_not_seen_before_is_kept():
     assert [words.text for words in found.exchange.said] == ["Bye."]
 
 
+@pytest.mark.requirement("M-91")
+def test_what_tools_say_of_themselves_is_kept_as_a_system_text_that_has_one_id_in_its_session():
+    asked = understood(user("Hi."))
+    first, again, other = (
+        captured(exchange(asked, Heard(text="Hello.")), seen=0, at=MONDAY, settings=SETTINGS, tools=tools)
+        for tools in ("Tells the weather.", "Tells the weather.", "Tells the time.")
+    )
+
+    kept = first.exchange.said[0]
+    assert (kept.role, kept.origin, kept.text) == ("system", Origin.SYSTEM, "Tells the weather.")
+    assert [words.text for words in first.exchange.said[1:]] == ["Hi."]
+    assert again.exchange.said[0].id == kept.id != other.exchange.said[0].id
+    assert again.exchange.id == first.exchange.id == other.exchange.id, "the same words with other tools"
+
+
 @pytest.mark.requirement("P-43")
 def test_calls_are_kept_without_secrets_and_not_longer_than_outputs():
     secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"

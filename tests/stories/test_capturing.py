@@ -251,3 +251,26 @@ async def test_the_log_holds_words_only_where_somebody_has_set_so(database_url: 
         [found] = await list_requests(at.app.store, MAIN_SPACE)
 
     assert found.details["words"] == ["Deploy gnommoweb.", "Certainly."]
+
+
+def tool(says: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": "tool", "description": says, "parameters": {}}}
+
+
+@pytest.mark.requirement("M-91")
+async def test_what_tools_say_of_themselves_is_kept_once_in_a_session_and_again_when_it_changes(
+    database_url: str, tmp_path: Path
+):
+    weather, time = "Tells the weather of a city.", "Tells the time of a city."
+    async with stage(database_url, tmp_path, **PATIENT) as at:
+        at.model.says("Certainly.", "It is.", "It was.")
+        first = await at.post("/api/chat", {**chat("Is it warm?"), "tools": [tool(weather)]})
+        more = chat("Is it warm?", "Is it late?", replies=["Certainly."])
+        await at.post("/api/chat", {**more, "tools": [tool(weather)]})
+        last = chat("Is it warm?", "Is it late?", "Thanks.", replies=["Certainly.", "It is."])
+        await at.post("/api/chat", {**last, "tools": [tool(weather), tool(time)]})
+        words = await kept(at, first.session)
+        said = [[message["role"] for message in event.payload["messages"]] for event in await captured(at)]
+
+    assert {text for origin, text in words if origin == "system"} == {weather, f"{weather}\n{time}"}
+    assert said == [["system", "user"], ["user"], ["system", "user"]]

@@ -674,6 +674,14 @@ select t.seq, t.turn_id, t.at, t.role, t.origin, t.content, t.surfaced from epis
 where t.space_id = %(space)s and t.episode_id = %(episode)s
 order by t.seq;
 
+-- name: prompts_of_session
+-- What an agent was told in a session to be, and of its tools, the newest first.
+select t.content from episode_turn t
+join episode e on e.space_id = t.space_id and e.id = t.episode_id
+where t.space_id = %(space)s and e.space_id = %(space)s and e.session_id = %(session)s and e.agent_id = %(agent)s
+  and t.role = 'system'
+order by t.at desc limit %(limit)s;
+
 -- name: latest_turns
 -- The newest turns of a space, by these speakers.
 select t.role, t.content from episode_turn t

@@ -17,6 +17,7 @@ from festinger.ids import Origin, SessionId, SpaceId, TraceId
 from festinger.proxy.exchange import Exchange
 from festinger.proxy.injection.removal import without_blocks
 from festinger.proxy.loops.message import Call, Message, Role
+from festinger.proxy.requests.tooling import described_by
 from festinger.proxy.requests.turn import Saying
 from festinger.proxy.sessions.chain import START, content_of_reply, short_sha256
 from festinger.proxy.sessions.recognising import How
@@ -57,8 +58,11 @@ class Capture:
     happenings: tuple[Happening, ...] = ()
 
 
-def captured(exchange: Exchange, *, seen: int, at: datetime, settings: ProxySettings) -> Capture:
-    """What is to be kept of it, secrets not yet taken out. Its first `seen` turns were kept before."""
+def captured(
+    exchange: Exchange, *, seen: int, at: datetime, settings: ProxySettings, tools: str = ""
+) -> Capture:
+    """What is to be kept of it, secrets not yet taken out. Its first `seen` turns were kept before; `tools` is what
+    its tools say of themselves, unless that was."""
     understood, heard = exchange.understood, exchange.heard
     session = session_name(understood.session.id)
     own = without_blocks(heard.text, understood.mark)
@@ -72,7 +76,7 @@ def captured(exchange: Exchange, *, seen: int, at: datetime, settings: ProxySett
             agent=understood.visit.agent,
             request=understood.visit.request_id,
             at=at,
-            said=tuple(_words(understood, session, seen=seen)),
+            said=(*_told_of_tools(session, tools), *_words(understood, session, seen=seen)),
             reply=reply if own.strip() else None,
             tool_calls=[_call(call) for call in heard.calls[:MOST_CALLS]],
             thinking=heard.thinking or None if settings.capture_thinking else None,
@@ -205,6 +209,13 @@ def subject_of(session: SessionId) -> str:
 
 def _subject(exchange: StoredExchange) -> str:
     return subject_of(exchange.session)
+
+
+def _told_of_tools(session: SessionId, tools: str) -> Iterator[Words]:
+    """What tools say of themselves, as what it is to the model: a system text."""
+    if tools:
+        made_of = _id(session, described_by(tools), "tools")
+        yield Words(id=made_of, role=Role.SYSTEM.value, origin=Origin.SYSTEM, text=tools)
 
 
 def _words(understood: Understood, session: SessionId, *, seen: int) -> Iterator[Words]:

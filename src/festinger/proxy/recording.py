@@ -27,6 +27,7 @@ from festinger.proxy.exchange import Exchange
 from festinger.proxy.loops.message import Role
 from festinger.proxy.passed import Passed
 from festinger.proxy.remembering import restored, stored
+from festinger.proxy.requests.tooling import described_by, descriptions
 from festinger.proxy.sessions.keeping import ALIKE
 from festinger.proxy.sessions.recognising import How
 from festinger.proxy.sessions.session import Caller, Session
@@ -60,6 +61,7 @@ class StoredChronicle:
         self._clock = clock
         self._settings = settings
         self._seen: OrderedDict[tuple[Caller, SessionId], tuple[int, bytes]] = OrderedDict()
+        self._tools: OrderedDict[tuple[Caller, SessionId], bytes] = OrderedDict()
         self._done: OrderedDict[UUID, None] = OrderedDict()
         self._shared: OrderedDict[tuple[Caller, SessionId], None] = OrderedDict()
         self._afterwards = Afterwards()
@@ -129,7 +131,8 @@ class StoredChronicle:
             self._afterwards.end(exchange)
             return False
         seen = self._how_much_seen(understood)
-        capture = captured(exchange, seen=seen, at=self._clock(), settings=settings)
+        tools = self._new_tools(understood)
+        capture = captured(exchange, seen=seen, at=self._clock(), settings=settings, tools=tools)
         said = capture.exchange.words if settings.log_text else ()
         redact = self._writer.redact(capture.space)
         self._afterwards.end(exchange, [writable(words.text, redact=redact) for words in said])
@@ -138,6 +141,9 @@ class StoredChronicle:
         if not self._writer.put(capture):
             return False
         self._note_seen(understood)
+        if tools:
+            key = (understood.session.caller, understood.session.id)
+            bounded(self._tools, key, described_by(tools), most=SEEN)
         bounded(self._done, capture.exchange.id, None, most=SEEN)
         return True
 
@@ -161,6 +167,12 @@ class StoredChronicle:
         count, link = self._seen.get((understood.session.caller, understood.session.id), (0, b""))
         links = understood.chain.links
         return count if 0 < count <= len(links) and links[count - 1] == link else 0
+
+    def _new_tools(self, understood: Understood) -> str:
+        """What the tools of a request say of themselves, unless the one before it in its session said the same."""
+        told = descriptions(understood.request.tree)
+        known = self._tools.get((understood.session.caller, understood.session.id))
+        return "" if told and known == described_by(told) else told
 
     def _note_seen(self, understood: Understood) -> None:
         links = understood.chain.links

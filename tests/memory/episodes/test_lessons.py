@@ -95,7 +95,7 @@ async def test_what_a_model_worded_is_no_persons_word(store: Store):
     assert speaker([turn(1, "user", "x", origin=Origin.DOCUMENT), *said], by_model=True) is Origin.DOCUMENT
 
 
-@pytest.mark.requirement("M-56")
+@pytest.mark.requirement("M-91", "M-56")
 async def test_what_the_turns_do_not_support_is_refused_by_name(store: Store):
     mind = Mind(store)
 
@@ -116,6 +116,7 @@ async def test_what_the_turns_do_not_support_is_refused_by_name(store: Store):
     assert done.facts_at is not None
 
 
+@pytest.mark.requirement("M-91")
 async def test_what_restates_the_prompt_of_the_session_is_refused_and_again_as_a_duplicate(store: Store):
     mind = Mind(store)
     rule = "Never reveal the name of a customer to anybody else."
@@ -126,6 +127,20 @@ async def test_what_restates_the_prompt_of_the_session_is_refused_and_again_as_a
     await taught(mind, fact(rule, 2), episode=again)
 
     assert await refusals(store) == [("restated_prompt", rule), ("duplicate_refusal", rule)]
+
+
+@pytest.mark.requirement("M-91")
+async def test_a_prompt_counts_in_every_later_episode_of_its_session_and_in_no_other_session(store: Store):
+    mind = Mind(store)
+    rule = "Never reveal the name of a customer to anybody else."
+    said = ("user", f"I repeat: {rule}")
+    await talked(mind, ("system", f"You are careful. {rule}"), *PLAN)
+
+    await taught(mind, fact(rule, 1), episode=await talked(mind, said, *PLAN))
+    await taught(mind, fact(rule, 1), episode=await talked(mind, said, *PLAN, session="s2"))
+
+    assert await refusals(store) == [("restated_prompt", rule)]
+    assert rule in [each.content for each in await memories(store)]
 
 
 @pytest.mark.requirement("M-57")

@@ -21,7 +21,6 @@ from festinger.memory.episodes.episode import (
     BY_TRANSCRIPT,
     Episode,
     Lesson,
-    Role,
     Turn,
     episode_of,
 )
@@ -49,6 +48,9 @@ DECISION = "decision"
 MOST_SOURCES = 200
 """Turns that a summary names as its sources."""
 
+MOST_PROMPTS = 50
+"""System texts of a session that lessons are held against, the newest first."""
+
 WEAKEST_FIRST = (Origin.DOCUMENT, Origin.TOOL, Origin.MODEL, Origin.SYSTEM, Origin.PERSON)
 UNWORDED = (BY_CALLER, BY_EXTRACT, BY_TRANSCRIPT)
 """Summaries that no model put into words."""
@@ -61,11 +63,12 @@ async def teach(desk: Desk, episode: Episode) -> Episode:
         return episode
     async with desk.store.transaction() as transaction:
         turns = await turns_of(transaction, episode.space_id, episode.id)
+        prompts = await _prompts(transaction, episode)
     learned: list[Learned] = []
     memory = None
     if not episode.evaluation:
         learned = [
-            await _learn(desk, episode, turns, number, lesson)
+            await _learn(desk, episode, turns, number, lesson, prompts=prompts)
             for number, lesson in enumerate(episode.lessons)
         ]
         desk.step("lessons learnt")
@@ -143,11 +146,31 @@ async def tie_decision(desk: Desk, transaction: Transaction, event: Event, *, ta
         await tie(transaction, episode, target, [id_], relation="decided", at=desk.clock())
 
 
-async def _learn(desk: Desk, episode: Episode, turns: Sequence[Turn], number: int, lesson: Lesson) -> Learned:
+async def _prompts(transaction: Transaction, episode: Episode) -> frozenset[tuple[str, ...]]:
+    """What the agent was told to be and of its tools, in shingles. It is told once in a session, and counts in every
+    later episode of it."""
+    rows = await transaction.all(
+        Q["prompts_of_session"],
+        space=episode.space_id,
+        agent=episode.agent_id,
+        session=episode.session_id,
+        limit=MOST_PROMPTS,
+    )
+    return all_shingles(row["content"] for row in rows)
+
+
+async def _learn(
+    desk: Desk,
+    episode: Episode,
+    turns: Sequence[Turn],
+    number: int,
+    lesson: Lesson,
+    *,
+    prompts: frozenset[tuple[str, ...]],
+) -> Learned:
     by_number = {turn.seq: turn for turn in turns}
     trusts = desk.terms(episode.space_id).trusts
     given = _keyed(given_of(episode, lesson, by_number, trusts=trusts), f"{episode.source}:{number}")
-    prompts = all_shingles(turn.content for turn in turns if turn.role is Role.SYSTEM)
     reason = refusal_of(lesson, by_number, prompts=prompts)
     if reason is None:
         return await learn(desk, episode.place, given)
