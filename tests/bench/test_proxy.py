@@ -1,7 +1,6 @@
 """The suite `proxy`: what its numbers are made of."""
 
 import asyncio
-import json
 from collections.abc import Sequence
 
 import pytest
@@ -9,8 +8,6 @@ from tests.bench.test_passthrough import block
 from tests.upstream import always, chunked, scripted
 
 from festinger.bench.contenders import DIRECT
-from festinger.bench.conversation import NEWEST_CHARS, Conversations
-from festinger.bench.large_world import QUICK
 from festinger.bench.load import HOST, Block, request
 from festinger.bench.open_streams import Listener
 from festinger.bench.passing import PATH, Shape, samples
@@ -29,38 +26,6 @@ def times(*added_ms: float) -> dict[Shape, dict[str, Sequence[Block]]]:
         shape: {DIRECT: [block(1.0)], PRODUCT: [block(1.0 + value)]}
         for shape, value in zip(whole, added_ms, strict=True)
     }
-
-
-def messages_of(bodies: Sequence[bytes]) -> list[list[dict[str, str]]]:
-    return [json.loads(body)["messages"] for body in bodies]
-
-
-@pytest.mark.parametrize("kib", [5, 100])
-def test_a_conversation_goes_on_with_an_answer_and_the_newest_words(kib: int):
-    sent = Conversations(QUICK, kib=kib, seed="0").going_on(2)
-
-    before, after = messages_of(sent.before), messages_of(sent.timed)
-    assert [messages[:-2] for messages in after] == before
-    assert [message["role"] for message in after[0][:2]] == ["system", "user"]
-    assert [message["role"] for message in after[0][-3:]] == ["user", "assistant", "user"]
-    assert len(after[0][-1]["content"]) == NEWEST_CHARS
-    assert before[0][0] != before[1][0]
-
-
-def test_a_conversation_that_nobody_has_met_has_nothing_before_it():
-    talks = Conversations(QUICK, kib=32, seed="0")
-
-    sent = talks.beginning(2)
-    assert (len(sent.timed), sent.before) == (2, ())
-    first, second = messages_of(talks.from_the_start(1).timed)
-    assert second[:-2] == first
-
-
-@pytest.mark.parametrize("kib", [5, 32, 100])
-def test_a_request_is_about_as_large_as_it_says(kib: int):
-    (body,) = Conversations(QUICK, kib=kib, seed="0").going_on(1).timed
-
-    assert kib * 1024 <= len(body) <= kib * 1024 + 512
 
 
 def test_time_that_grows_with_the_body_has_a_slope_of_one():

@@ -6,7 +6,8 @@ remembers has met all but the last two in the request before.
 """
 
 import json
-from itertools import count
+from collections.abc import Iterator
+from itertools import count, islice
 from typing import Any
 
 from festinger.bench.large_world import Prose, Size
@@ -14,7 +15,10 @@ from festinger.bench.passing import Requests
 from festinger.bench.stub import WORDS
 
 TURN_CHARS = 2_000
-NEWEST_CHARS = 1_024
+NEWEST_CHARS = 300
+"""A few sentences."""
+NEXT_TURNS = 5
+"""So often does each conversation go on."""
 MODEL = "stub"
 ANSWER = "".join(WORDS)
 
@@ -37,12 +41,10 @@ class Conversations:
             self._shared.append(_said("assistant", "Go on."))
 
     def going_on(self, count: int) -> Requests:
-        """So many conversations that have begun, each with its next turn."""
-        begun = [self._begun() for _ in range(count)]
-        return Requests(
-            before=[self._body(messages) for messages in begun],
-            timed=[self._body([*messages, _said("assistant", ANSWER), self._newest()]) for messages in begun],
-        )
+        """So many next turns of conversations that have begun."""
+        told = [[*self._talk()] for _ in range(-(-count // NEXT_TURNS))]
+        turns = [body for talk in told for body in talk[1:]]
+        return Requests(before=[talk[0] for talk in told], timed=turns[:count])
 
     def beginning(self, count: int) -> Requests:
         """So many conversations that nobody has met, with a long history all the same."""
@@ -54,14 +56,22 @@ class Conversations:
         )
 
     def from_the_start(self, count: int) -> Requests:
-        """So many conversations, each from its first request to its second."""
-        told = self.going_on(count)
-        return Requests(timed=[body for pair in zip(told.before, told.timed, strict=True) for body in pair])
+        """So many turns of conversations, each from its first request on."""
+        return Requests(timed=[*islice((body for _ in range(count) for body in self._talk()), count)])
+
+    def _talk(self) -> Iterator[bytes]:
+        """A conversation, turn by turn."""
+        messages = self._begun()
+        yield self._body(messages)
+        for _ in range(NEXT_TURNS):
+            messages = [*messages, _said("assistant", ANSWER), self._newest()]
+            yield self._body(messages)
 
     def _length(self) -> int:
-        """How long a request is with the turns that there are so far."""
+        """How long the last turn of a conversation is with what is told so far before its first."""
         newest = _said("user", "x" * NEWEST_CHARS)
-        return len(self._body([*self._told(0), newest, _said("assistant", ANSWER), newest]))
+        turns = [_said("assistant", ANSWER), newest] * NEXT_TURNS
+        return len(self._body([*self._told(0), newest, *turns]))
 
     def _begun(self) -> list[dict[str, Any]]:
         return [*self._told(next(self._numbers)), self._newest()]

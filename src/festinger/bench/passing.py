@@ -134,20 +134,23 @@ def metrics(route: Route, shapes: Iterable[Shape]) -> list[Metric]:
 async def latencies(
     servers: Mapping[str, Running], route: Route, bodies: Bodies, *, amount: Amount, bench: Bench
 ) -> dict[str, list[Block]]:
-    """One request at a time, the systems in turn; in one turn all get the same requests."""
+    """One request at a time, the systems in turn; in one turn all get the same requests. What comes before is sent to all
+    of them first, as a person stops to think between two turns."""
     found: dict[str, list[Block]] = {name: [] for name in servers}
     for turn in range(-1, amount.turns):
         sent = bodies(amount.warm_up if turn < 0 else amount.requests)
+        for server in servers.values():
+            await _in_turn(server, route, sent.before, bench=bench)
         for name, server in servers.items():
-            before, timed = (
-                [request(server.port, PATH, body, headers=route.headers) for body in some]
-                for some in (sent.before, sent.timed)
-            )
-            await in_turn(server.port, before, stopwatch=bench.stopwatch)
-            block = await in_turn(server.port, timed, stopwatch=bench.stopwatch)
+            block = await _in_turn(server, route, sent.timed, bench=bench)
             if turn >= 0:
                 found[name].append(block)
     return found
+
+
+async def _in_turn(server: Running, route: Route, bodies: Sequence[bytes], *, bench: Bench) -> Block:
+    wires = [request(server.port, PATH, body, headers=route.headers) for body in bodies]
+    return await in_turn(server.port, wires, stopwatch=bench.stopwatch)
 
 
 async def throughput(
