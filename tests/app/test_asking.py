@@ -6,7 +6,7 @@ import pytest
 from tests.app.house import given
 
 import festinger
-from festinger.errors import BadInput, NotAuthorised
+from festinger.errors import BadInput, NotAuthorised, NotFound
 from festinger.proposals.reviewers import add_reviewer
 
 WHAT = "Retry the failed query"
@@ -46,3 +46,34 @@ async def test_what_cannot_be_proposed_or_said_is_refused(database_url: str, tmp
             await memory.inbox(state="odd")
         with pytest.raises(BadInput):
             await memory.decide(made.id, "hurrah", by="Ada")
+
+
+@pytest.mark.requirement("M-80")
+async def test_an_agent_asks_that_what_it_sees_be_forgotten_and_a_person_does_it(
+    database_url: str, tmp_path: Path
+):
+    async with festinger.open(given(tmp_path, proposals=AT_ONCE), database=database_url) as memory:
+        shared = (await memory.learn("The spare key is under the third pot")).memory
+        ada, bo = memory.for_agent("ada"), memory.for_agent("bo")
+        private = (await ada.learn("Ada dislikes the night shift")).memory
+        assert shared is not None
+        assert private is not None
+
+        asked = await bo.request_forget(str(shared.id)[:18], reason="It is a secret.")
+        again = await bo.request_forget(shared.id, reason="It is a secret.")
+        with pytest.raises(NotFound):
+            await bo.request_forget(private.id, reason="I am curious.")
+        with pytest.raises(BadInput):
+            await bo.request_forget(shared.id, reason=" ")
+        own = await ada.request_forget(private.id, reason="It was a joke.")
+        still = await memory.get(shared.id)
+        await memory._app.inbox.promote(memory.space)
+        await add_reviewer(memory._app.inbox.desk, memory.space, "Ada")
+        await memory.decide(asked.id, "approve", by="Ada", word="forget")
+
+        assert (asked.type, asked.payload["memory_ids"]) == ("forget_request", [str(shared.id)])
+        assert "pot" not in asked.what
+        assert again.id == asked.id != own.id
+        assert still.content == shared.content
+        with pytest.raises(NotFound):
+            await memory.get(shared.id)

@@ -70,6 +70,7 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
+@pytest.mark.requirement("M-80")
 async def test_a_forgotten_phrase_is_found_nowhere_at_all(store: Store, tmp_path: Path):
     mind = Mind(store, near={PHRASE: 1.0, f"{PHRASE} now": 0.9})
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -109,6 +110,7 @@ async def test_the_rest_of_a_message_stays(store: Store, tmp_path: Path):
     assert row["details"] == [{"said": 'She said: "[forgotten]" and\nlaughed; [forgotten].'}]
 
 
+@pytest.mark.requirement("M-80")
 async def test_a_plan_says_what_would_go_and_takes_nothing(store: Store, tmp_path: Path):
     mind = Mind(store)
     ledger = ledger_in(tmp_path)
@@ -126,6 +128,7 @@ async def test_a_plan_says_what_would_go_and_takes_nothing(store: Store, tmp_pat
     assert await events(store, "memory_forgotten") == []
 
 
+@pytest.mark.requirement("M-80")
 async def test_words_alone_erase_nothing(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -139,6 +142,7 @@ async def test_words_alone_erase_nothing(store: Store, tmp_path: Path):
     assert await texts(store) == [PHRASE]
 
 
+@pytest.mark.requirement("M-80")
 @pytest.mark.parametrize(
     "selector",
     [

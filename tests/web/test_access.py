@@ -49,6 +49,7 @@ ROWS: dict[tuple[str, str], str] = {
     ("POST", "/admin/api/verdicts"): "probe",
     ("POST", "/admin/api/forget"): "review",
     ("POST", "/admin/api/memories/{id}/forget"): "review",
+    ("POST", "/admin/api/memories/{id}/request-forget"): "write",
     ("POST", "/admin/api/repair"): "review",
     ("GET", "/admin/api/refusals"): "read",
     ("POST", "/admin/api/refusals/{id}/learn"): "review",

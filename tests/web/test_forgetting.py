@@ -35,6 +35,26 @@ async def test_a_reviewer_sees_the_plan_and_then_forgets(database_url: str, tmp_
     assert again.reasons == ("forgotten",)
 
 
+@pytest.mark.requirement("M-80")
+async def test_an_agents_key_may_ask_for_forgetting_and_not_do_it(database_url: str, tmp_path: Path):
+    async with desk(database_url, tmp_path) as at:
+        key = await at.new_key(Role.AGENT)
+        learned = await learn(at.app.memory.desk, PLACE, Given(text="Zelda's key hangs behind the painting"))
+        assert learned.memory is not None
+        one = f"/admin/api/memories/{learned.memory.id}"
+
+        refused = await at.ask("POST", f"{one}/forget", body={"reason": "private"}, key=key)
+        asked = await at.ask("POST", f"{one}/request-forget", body={"reason": "private"}, key=key)
+        silent = await at.ask("POST", f"{one}/request-forget", body={}, key=key)
+        kept = await at.ask("GET", one, key=key)
+
+    proposal = asked.json["proposal"]
+    assert (refused.status, asked.status, silent.status) == (403, 201, 422)
+    assert (proposal["type"], proposal["state"], proposal["why"]) == ("forget_request", "waiting", "private")
+    assert proposal["payload"] == {"memory_ids": [str(learned.memory.id)], "reason": "private"}
+    assert (kept.status, kept.json["content"]) == (200, learned.memory.content)
+
+
 async def test_a_reviewer_takes_a_source_back(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         key = await at.new_key(Role.REVIEWER)

@@ -10,9 +10,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from festinger.app.effects.erasing import request_to_forget
 from festinger.app.reviewing import suggestion, wanted
 from festinger.ids import Origin, cause, read_id
 from festinger.memory.memory import Place
+from festinger.memory.states import meant
 from festinger.proposals.effects import effect_for
 from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.verdict import Author, Channel, Decided, Kind, Proof, Said, kind_of
@@ -47,11 +49,25 @@ class Asking:
 
         Raises `BadInput`, `ProposalRefused`, `NotProposable`, `StoreDown`.
         """
+        return await self._propose(
+            {"what": what, "category": category, "scope": scope, "type": type, "why": why, "how": how}
+            | {"payload": dict(payload or {})}
+        )
+
+    async def request_forget(self, memory: str | UUID, *, reason: str) -> Proposal:
+        """Ask that a memory be forgotten; only a person may do it. Like every proposal it waits for its turn.
+
+        Raises `NotFound`, `BadInput`, `StoreDown`.
+        """
+        desk, place = self._app.memory.desk, self._place
+        named = await meant(desk, place.space, memory)
+        return await self._propose(await request_to_forget(desk, place, named, reason=reason))
+
+    async def _propose(self, fields: Mapping[str, Any]) -> Proposal:
         app, place = self._app, self._place
         now = app.tools.clock()
         said = suggestion(
-            {"what": what, "category": category, "scope": scope, "type": type, "why": why, "how": how}
-            | {"payload": dict(payload or {})},
+            fields,
             cause=cause(agent=place.agent, session=place.session, origin=Origin.MODEL, at=now),
             at=now,
             source=str(app.tools.new_id()),

@@ -1,6 +1,7 @@
 """Forgetting, taking back and refusals over HTTP: what a person may do about what should not be remembered.
 
-Each of these needs the right to review, which no agent's key has. With `dry_run` they only say what they would do.
+Each of these needs the right to review, which no agent's key has. With `dry_run` they only say what they would do. An
+agent may ask that something be forgotten, which is a proposal like any other.
 """
 
 from datetime import datetime
@@ -10,6 +11,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from festinger.app.effects.erasing import request_to_forget
 from festinger.app.forgetting import forgetting_of
 from festinger.clock import aware
 from festinger.ids import AgentId, MemoryId, Origin, SessionId
@@ -18,6 +20,8 @@ from festinger.memory.repairing import Mode
 from festinger.memory.selector import Selector
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
+from festinger.web.memories import looked_at
+from festinger.web.proposals import proposed
 from festinger.web.route import Call, Route, answer
 
 API = "/admin/api"
@@ -69,6 +73,12 @@ class ForgetOne(BaseModel):
     dry_run: bool = False
 
 
+class RequestForget(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field(min_length=1, max_length=MAX_REASON)
+
+
 class Repair(From):
     mode: Mode = Mode.QUARANTINE
 
@@ -89,6 +99,13 @@ async def _forget(call: Call, selector: Selector, *, reason: str, dry_run: bool)
         call.space, selector, reason=reason, by=call.by, dry_run=dry_run
     )
     return answer(plan.as_json())
+
+
+async def request_forget(call: Call) -> Response:
+    body = await call.body(RequestForget)
+    memory, place = await looked_at(call)
+    fields = await request_to_forget(call.app.memory.desk, place, memory, reason=body.reason)
+    return answer(await proposed(call, fields, approve=False), 201)
 
 
 async def take_back(call: Call) -> Response:
@@ -124,6 +141,13 @@ ROUTES = (
         scope=Scope.REVIEW,
         endpoint=forget_one,
         summary="Forget one memory for good.",
+    ),
+    Route(
+        method="POST",
+        path=f"{API}/memories/{{id}}/request-forget",
+        scope=Scope.WRITE,
+        endpoint=request_forget,
+        summary="Ask a person to forget one memory.",
     ),
     Route(
         method="POST",

@@ -1,19 +1,42 @@
-"""What does a yes to a request to forget do?
+"""How is it asked that something be forgotten, and what does a yes to that do?
 
-It forgets, with the person who said yes as author. That cannot be taken back, and what is kept of it are ids alone.
+An agent may only ask, of what it sees itself, and names it by its id: a request must not say again what is to be
+forgotten. A yes forgets, with the person who said it as author. That cannot be taken back, and what is kept of it are
+ids alone.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from festinger.app.effects.naming import ids_in, look_at
 from festinger.errors import UndoBlocked
+from festinger.memory.desk import Desk
 from festinger.memory.forgetting import Eraser, forget_in
+from festinger.memory.history import seen_by
+from festinger.memory.memory import Place
 from festinger.memory.selector import Selector, reach
-from festinger.memory.states import find_all
+from festinger.memory.states import find, find_all
 from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
+from festinger.proposals.proposal import Type
 from festinger.store.joined import Joined
+
+CATEGORY, SCOPE = "safety", "memory"
+
+
+async def request_to_forget(desk: Desk, place: Place, memory: UUID, *, reason: str) -> dict[str, Any]:
+    """What is to be proposed so that a memory is forgotten. One that this agent does not see is `NotFound`."""
+    async with desk.store.transaction() as transaction:
+        found = seen_by(place, await find(transaction, place.space, memory))
+    return {
+        "what": f"Forget memory {found.id}",
+        "category": CATEGORY,
+        "scope": SCOPE,
+        "type": Type.FORGET_REQUEST.value,
+        "why": reason,
+        "payload": {"memory_ids": [str(found.id)], "reason": reason},
+    }
 
 
 class ForgetRequest:
