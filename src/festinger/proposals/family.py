@@ -27,8 +27,8 @@ async def held(transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
 
 
 async def root_of(transaction: Transaction, space: SpaceId, found: Proposal) -> Proposal:
-    """The proposal that stands for this one, held: itself, unless it is a duplicate."""
-    root = await held(transaction, space, found.id)
+    """The proposal that stands for this one, which the caller holds; held too: itself, unless it is a duplicate."""
+    root = found
     for _ in range(MOST_STEPS):
         if root.duplicate_of is None:
             return root

@@ -59,7 +59,45 @@ async def keep_words(
     because: Uncounted | None,
 ) -> Kept:
     """Add a row, or count a repeat of one."""
-    words: dict[str, Any] = {
+    words = _words(space, said, proposal, because=because)
+    before = await transaction.maybe(Q["same_words"], **words) if proposal else None
+    if before is None:
+        return await add_words(desk, transaction, space, said, proposal=proposal, because=because)
+    if not before["is_again"]:
+        repeat = {"space": space, "id": before["id"], "source": said.source}
+        await transaction.run(Q["say_again"], **repeat, at=said.at, kept=RECENT_SOURCES)
+    return Kept(id=before["id"], is_again=before["is_again"])
+
+
+async def add_words(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    said: Suggestion,
+    *,
+    proposal: Proposal | None,
+    because: Uncounted | None,
+) -> Kept:
+    """Add a row of words that nobody said before."""
+    id_ = desk.new_id()
+    await transaction.run(
+        Q["add_sighting"],
+        **_words(space, said, proposal, because=because),
+        id=id_,
+        why=said.why,
+        how=said.how,
+        evidence=json.dumps(dict(said.evidence)),
+        reflection=said.reflection,
+        at=said.at,
+    )
+    return Kept(id=id_)
+
+
+def _words(
+    space: SpaceId, said: Suggestion, proposal: Proposal | None, *, because: Uncounted | None
+) -> dict[str, Any]:
+    """What a row is known by: what was said, of what, by whom, and whether it counts."""
+    return {
         "space": space,
         "proposal": proposal.id if proposal else None,
         "agent": said.cause.agent,
@@ -71,32 +109,20 @@ async def keep_words(
         "source": said.source,
         "because": because,
     }
-    before = await transaction.maybe(Q["same_words"], **words) if proposal else None
-    if before is not None:
-        if not before["is_again"]:
-            repeat = {"space": space, "id": before["id"], "source": said.source}
-            await transaction.run(Q["say_again"], **repeat, at=said.at, kept=RECENT_SOURCES)
-        return Kept(id=before["id"], is_again=before["is_again"])
-    id_ = desk.new_id()
-    await transaction.run(
-        Q["add_sighting"],
-        **words,
-        id=id_,
-        why=said.why,
-        how=said.how,
-        evidence=json.dumps(dict(said.evidence)),
-        reflection=said.reflection,
-        at=said.at,
-    )
-    return Kept(id=id_)
 
 
 async def recount(
-    desk: Desk, transaction: Transaction, space: SpaceId, root: Proposal, *, said: int = 0
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    root: Proposal,
+    *,
+    said: int = 0,
+    family: list[UUID] | None = None,
 ) -> Proposal:
     """Count the votes of a proposal and its duplicates again, and write down what they add up to."""
     limits = limits_for(desk.terms(space), root.scope)
-    family = await family_of(transaction, space, root.id)
+    family = family or await family_of(transaction, space, root.id)
     counted = await votes_since(transaction, space, family, since=root.counted_since, limits=limits)
     after = Tally()
     if root.state in DECIDED_FOR:

@@ -5,10 +5,12 @@
 select pg_advisory_xact_lock(hashtextextended('proposal ' || %(space)s::text || '/' || %(fingerprint)s::text, 0));
 
 -- name: find_by_fingerprint
--- Every proposal with this fingerprint, in any state; those that stand for themselves first.
+-- Every proposal with this fingerprint, in any state; those that stand for themselves first. Nobody else may change them
+-- until the transaction ends.
 select p.* from proposal p
 where p.space_id = %(space)s and p.profile = %(profile)s and p.fingerprint = %(fingerprint)s
-order by p.duplicate_of is not null, p.id;
+order by p.duplicate_of is not null, p.id
+for update;
 
 -- name: hold_proposal
 -- One proposal, which nobody else may change until the transaction ends.
@@ -25,9 +27,11 @@ select p.id from proposal p where p.space_id = %(space)s and p.id::text like %(p
 -- name: add_proposal
 -- A new proposal; nothing if another worker was first.
 insert into proposal (space_id, id, fingerprint, profile, normalised, category, scope, type, what, why, how, payload,
-    target, held, suppressed_until, producer, created_at)
+    target, held, suppressed_until, producer, created_at, seen_count, days_seen, first_seen, last_seen, sightings,
+    priority)
 values (%(space)s, %(id)s, %(fingerprint)s, %(profile)s, %(normalised)s, %(category)s, %(scope)s, %(type)s, %(what)s,
-    %(why)s, %(how)s, %(payload)s::jsonb, %(target)s::jsonb, %(held)s, %(held_until)s, %(producer)s, %(at)s)
+    %(why)s, %(how)s, %(payload)s::jsonb, %(target)s::jsonb, %(held)s, %(held_until)s, %(producer)s, %(at)s,
+    %(seen_count)s, %(days_seen)s, %(first_seen)s, %(last_seen)s, 1, %(priority)s)
 on conflict (space_id, profile, fingerprint, normalised) where duplicate_of is null do nothing
 returning *;
 

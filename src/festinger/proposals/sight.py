@@ -13,13 +13,15 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import ProposalRefused, StoreDown
 from festinger.ids import SessionId, SpaceId, least_trusted
-from festinger.proposals.counting import is_flood
+from festinger.proposals.counting import Votes, is_flood, tally
 from festinger.proposals.desk import Desk
 from festinger.proposals.family import family_of, held, root_of
 from festinger.proposals.fingerprint import Profile, fingerprint, normalise
 from festinger.proposals.fitness import refusal, require_fit
+from festinger.proposals.gate import priority_of
 from festinger.proposals.hidden import storable
 from festinger.proposals.keeping import (
+    add_words,
     keep_words,
     limits_for,
     recount,
@@ -153,6 +155,7 @@ async def _create(
     desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, **words: Any
 ) -> Sighted:
     muted_until = await desk.muted_until(transaction, space, (said.producer, said.category))
+    votes = tally(first_votes(said), limits_for(desk.terms(space), said.scope))
     row = await transaction.one(
         Q["add_proposal"],
         space=space,
@@ -169,11 +172,15 @@ async def _create(
         held_until=muted_until,
         producer=said.producer,
         at=desk.clock(),
+        seen_count=votes.seen_count,
+        days_seen=votes.days_seen,
+        first_seen=votes.first_seen,
+        last_seen=votes.last_seen,
+        priority=priority_of(votes.seen_count),
         **words,
     )
     made = proposal_of(row)
-    kept = await keep_words(desk, transaction, space, said, proposal=made, because=said.uncounted)
-    counted = await recount(desk, transaction, space, made, said=1)
+    kept = await add_words(desk, transaction, space, said, proposal=made, because=said.uncounted)
     is_vote = said.uncounted is None
     about = {"category": made.category, "scope": made.scope, "type": made.type, "producer": made.producer}
     await tell(desk, transaction, "proposal_created", said.cause, made, **about)
@@ -182,7 +189,17 @@ async def _create(
     if desk.terms(space).suggest_merges:
         await desk.ask(transaction, COMPARE, space=space)
     PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()
-    return _sighted(Result.CREATED, kept.id, counted, counted=is_vote)
+    return _sighted(Result.CREATED, kept.id, made, counted=is_vote)
+
+
+def first_votes(said: Suggestion) -> list[Votes]:
+    """What stands behind something new: one cause, or none."""
+    if said.uncounted is not None:
+        return []
+    by = said.cause
+    return [
+        Votes(agent=by.agent, day=by.day, origin=by.origin, sessions=1, first_at=said.at, last_at=said.at)
+    ]
 
 
 async def _suppress(
@@ -207,14 +224,15 @@ async def _merge(
     if reopens:
         row = await transaction.one(Q["reopen_proposal"], space=space, id=root.id, since=said.at)
         root = proposal_of(row)
-    sessions = await _sessions_counted(transaction, space, said, root)
+    family = await family_of(transaction, space, root.id)
+    sessions = await _sessions_counted(transaction, space, said, root, family=family)
     because = said.uncounted
     if because is None and is_flood(said.cause.session, sessions, limits_for(desk.terms(space), root.scope)):
         because = Uncounted.FLOOD
     kept = await keep_words(desk, transaction, space, said, proposal=found, because=because)
     if kept.is_again:
         return _sighted(Result.AGAIN, kept.id, root)
-    counted = await recount(desk, transaction, space, root, said=1)
+    counted = await recount(desk, transaction, space, root, said=1, family=family)
     is_vote = because is None and said.cause.session not in sessions
     about = {"seen_count": counted.seen_count, "counted": is_vote, "cause": told_cause(said.cause)}
     await tell(desk, transaction, "proposal_merged", said.cause, counted, **about)
@@ -225,13 +243,13 @@ async def _merge(
 
 
 async def _sessions_counted(
-    transaction: Transaction, space: SpaceId, said: Suggestion, root: Proposal
+    transaction: Transaction, space: SpaceId, said: Suggestion, root: Proposal, *, family: list[UUID]
 ) -> frozenset[SessionId]:
     """Which sessions of the same agent, day and origin have a vote already."""
     rows = await transaction.all(
         Q["sessions_counted"],
         space=space,
-        family=await family_of(transaction, space, root.id),
+        family=family,
         agent=said.cause.agent,
         day=said.cause.day,
         origin=said.cause.origin,
