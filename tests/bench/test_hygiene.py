@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from festinger.bench.hygiene import METRICS, counts
+from festinger.bench.hygiene import METRICS, asks_model, counts
 from festinger.bench.month import Kind, Material, Message, month
 from festinger.bench.month_door import month_door
 from festinger.bench.month_kept import Heard, Held, edges_now, held, live, origin_of
@@ -25,6 +25,13 @@ FACTS = (
     "Freya studied geology in Tartu.",
     "Goran owns a blue van.",
 )
+
+
+UNDECIDED = (
+    "The miller repaired the wooden gate near the river",
+    "The miller repaired wooden gate near the river bank",
+)
+"""Of which no rule is sure."""
 
 
 def kept(saying: Saying | None, kind: Kind | None = Kind.DURABLE, store: str = "memory") -> Held:
@@ -96,6 +103,7 @@ def test_every_goal_of_a_clean_store_stands_with_its_metric():
         "hygiene.near_twins": 0.01,
         "hygiene.secrets": 0,
         "hygiene.by_hand": 0,
+        "hygiene.asks_model": 0.1,
     }
 
 
@@ -109,7 +117,13 @@ async def test_a_day_passes_through_the_door_and_what_was_wanted_is_held(databas
         born = await edges_now(door)
         record = await live(lived, door)
         found = await held(door, record, born=born)
+        before = await asks_model(door)
+        for text in UNDECIDED:
+            await door.memory("clerk", "calls").learn(text)
+        after = await asks_model(door)
 
+    assert after.n == before.n + 2 > 10
+    assert after.value * after.n == pytest.approx(before.value * before.n + 1), "the second one waits"
     assert len([heard for session in record.values() for heard in session]) >= 60
     assert all(item.right for item in counts("us", found, lived.truths)[-1].items)
     assert sum(each.is_summary for each in found) == 6

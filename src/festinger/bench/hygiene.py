@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from festinger.bench.house import throw_away_home
 from festinger.bench.judging import baselines
 from festinger.bench.month import DAYS, Kind, Material, Message, Month, month
-from festinger.bench.month_door import month_door
+from festinger.bench.month_door import MonthDoor, month_door
 from festinger.bench.month_kept import Held, all_memories, edges_now, held, live
 from festinger.bench.result import Metric, Op, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
@@ -20,6 +20,9 @@ from festinger.bench.tally import Item, Tally, counted
 from festinger.bench.truths import Form, Truth
 from festinger.ids import MAIN_SPACE
 from festinger.store.costs import lifetime_costs
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.bench")
 
 LOCOMO, TAU = "locomo", "tau_airline"
 STORE_ALL, STORE_NONE = "store_all", "store_none"
@@ -47,6 +50,12 @@ METRICS = (
     Metric(name="hygiene.secrets", unit="secrets", about="planted secrets in any memory", goal=at_most(0)),
     Metric(name="hygiene.by_hand", unit="actions", about="what a person had to do", goal=at_most(0)),
     Metric(name="hygiene.waiting", unit="share", about="memories that wait for a judge", better=Op.AT_MOST),
+    Metric(
+        name="hygiene.asks_model",
+        unit="share",
+        about="learns of which rules are not sure, so that a model is asked where there is one",
+        goal=at_most(0.10),
+    ),
     Metric(name="hygiene.model_calls", unit="calls", about="questions to a model", better=Op.AT_MOST),
     Metric(name="hygiene.summaries", unit="memories", about="records of what sessions were about"),
 )
@@ -87,6 +96,7 @@ async def _ours(lived: Month, bench: Bench) -> tuple[list[Tally], list[Sample]]:
         record = await live(lived, door, say=bench.say)
         everything = await held(door, record, born=born)
         written = await all_memories(door)
+        asking = await asks_model(door)
         spent = (await lifetime_costs(door.app.store, space=MAIN_SPACE)).total
     beliefs = [each for each in everything if not each.is_summary]
     waiting = [Item(id=f"{at}", part=float(each.is_waiting)) for at, each in enumerate(beliefs)]
@@ -95,11 +105,20 @@ async def _ours(lived: Month, bench: Bench) -> tuple[list[Tally], list[Sample]]:
         Tally(metric="hygiene.waiting", system=PRODUCT, items=waiting),
     ], [
         _secrets(PRODUCT, written, lived),
+        asking,
         # Nothing in this file does more than talk and learn: no clean-up, no verdict, no setting.
         Sample(metric="hygiene.by_hand", system=PRODUCT, value=0.0, n=len(everything)),
         Sample(metric="hygiene.model_calls", system=PRODUCT, value=float(spent.calls), n=1),
         Sample(metric="hygiene.summaries", system=PRODUCT, value=float(len(everything) - len(beliefs)), n=1),
     ]
+
+
+async def asks_model(door: MonthDoor) -> Sample:
+    """The share of learns that ask a model. Without one they wait, which is told just as often."""
+    row = await door.app.store.one(Q["learns_that_ask"], space=MAIN_SPACE)
+    learns: int = row["learns"]
+    value = row["asking"] / learns if learns else 0.0
+    return Sample(metric="hygiene.asks_model", system=PRODUCT, value=value, n=learns)
 
 
 def _every_message(lived: Month) -> list[Held]:

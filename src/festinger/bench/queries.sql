@@ -5,3 +5,9 @@
 select l.from_id, l.to_id from memory_link l
 where l.space_id = %(space)s and l.to_id = any(%(turns)s) and l.relation = 'derives_from' and l.undone_at is null
 order by l.from_id, l.at, l.to_id;
+
+-- name: learns_that_ask
+-- How often something was learnt, and of how much of it no judge at hand was sure: of that a model is asked.
+select (select count(*) from memory_sighting s where s.space_id = %(space)s) as learns,
+       (select count(distinct e.payload ->> 'new') from event e
+        where e.space_id = %(space)s and e.name = 'judgement_waiting') as asking;
