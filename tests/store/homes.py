@@ -17,6 +17,7 @@ import pytest
 from festinger.clock import system_stopwatch
 from festinger.settings.tree import StoreSettings
 from festinger.store import postmaster
+from festinger.store.closing import held
 from festinger.store.embedded import embedded_server
 from festinger.store.home import Layout
 from festinger.store.server_user import Account, known_account, server_account
@@ -66,7 +67,7 @@ def opened(
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[psycopg.AsyncConnection[tuple[Any, ...]]]:
-    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+    async with held(await psycopg.AsyncConnection.connect(url, autocommit=True)) as connection:
         yield connection
 
 

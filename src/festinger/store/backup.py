@@ -25,6 +25,7 @@ from festinger.errors import Refused, StoreDown, StoreUnfit
 from festinger.store import manifest as manifests
 from festinger.store.address import checked
 from festinger.store.binaries import FOLDERS, Binaries, shipped
+from festinger.store.closing import held
 from festinger.store.faults import translated
 from festinger.store.home import make_folder, open_private, remedy, sync_folder
 from festinger.store.manifest import Manifest
@@ -124,7 +125,7 @@ async def tally(connection: Connection) -> Tally:
 async def counted(url: str) -> Tally:
     """What a database holds now."""
     with translated():
-        async with await Connection.connect(checked(url), row_factory=dict_row) as connection:
+        async with held(await Connection.connect(checked(url), row_factory=dict_row)) as connection:
             return await tally(connection)
 
 
@@ -150,7 +151,7 @@ def program_address(url: str) -> tuple[str, dict[str, str]]:
 async def _dump(url: str, part: Path, *, at: datetime) -> Manifest:
     with translated():
         async with (
-            await Connection.connect(checked(url), row_factory=dict_row, autocommit=True) as connection,
+            held(await Connection.connect(checked(url), row_factory=dict_row, autocommit=True)) as connection,
             connection.transaction(),
         ):
             cursor = await connection.execute(Q["begin_snapshot"].sql)

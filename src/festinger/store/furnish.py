@@ -12,6 +12,7 @@ from psycopg import sql
 from psycopg.rows import DictRow, dict_row
 
 from festinger.store import postmaster
+from festinger.store.closing import held
 from festinger.store.cluster import SUPERUSER
 from festinger.store.faults import translated
 from festinger.store.launch import DATABASE, ROLE, Server
@@ -40,7 +41,7 @@ async def _lets_in(server: Server, socket: Path) -> bool:
 
 
 async def _make_role_and_database(server: Server, socket: Path) -> None:
-    async with await _as_superuser(server, socket, database="postgres") as connection:
+    async with held(await _as_superuser(server, socket, database="postgres")) as connection:
         # Sealed here: the words of the password never reach the server.
         sealed = connection.pgconn.encrypt_password(server.password.encode(), ROLE.encode(), b"scram-sha-256")
         query = "change_role" if await _found(connection, "find_role", ROLE) else "make_role"
@@ -52,7 +53,7 @@ async def _make_role_and_database(server: Server, socket: Path) -> None:
 
 
 async def _make_extension(server: Server, socket: Path) -> None:
-    async with await _as_superuser(server, socket, database=DATABASE) as connection:
+    async with held(await _as_superuser(server, socket, database=DATABASE)) as connection:
         cursor = await connection.execute(Q["vector_is_behind"].sql)
         if await cursor.fetchone():
             await connection.execute(Q["install_vector"].sql)

@@ -17,6 +17,7 @@ from psycopg.rows import DictRow, dict_row
 
 from festinger.errors import CannotStart, MigrationChanged, SchemaTooNew
 from festinger.store.address import checked, without_password
+from festinger.store.closing import held
 from festinger.store.faults import translated
 from festinger.store.fitness import require_fit
 from festinger.store.line import CONNECT_SECONDS, LOCK_TIMEOUT_MS
@@ -67,7 +68,7 @@ async def migrate(url: str, migrations: Sequence[Migration], *, allowed: bool = 
     """
     applied = []
     with translated():
-        async with await _connect(url) as connection:
+        async with held(await _connect(url)) as connection:
             await require_fit(connection)
             while (name := await _step(connection, migrations, allowed=allowed)) is not None:
                 log.debug("migration applied", room="store", migration=name)

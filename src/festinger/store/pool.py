@@ -18,6 +18,7 @@ from psycopg.rows import DictRow
 from festinger.errors import NotFound
 from festinger.seeing.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING, STORE_SECONDS
 from festinger.settings.tree import StoreSettings
+from festinger.store.closing import held
 from festinger.store.faults import down, translated
 from festinger.store.fitness import require_fit
 from festinger.store.line import CONNECT_SECONDS, Line, Redialled
@@ -172,8 +173,7 @@ class Store:
         For what lasts: LISTEN, and building an index beside running writes.
         """
         with translated():
-            connection = await self._direct.dial()
-            async with connection:
+            async with held(await self._direct.dial()) as connection:
                 await connection.set_autocommit(True)
                 await connection.execute(Q["limit_session"].sql)
                 yield connection
@@ -238,7 +238,7 @@ async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIt
         open=False,
     )
     with translated():
-        async with await line.dial() as connection:
+        async with held(await line.dial()) as connection:
             await require_fit(connection)
         await pool.open(wait=True, timeout=CONNECT_SECONDS)
     try:

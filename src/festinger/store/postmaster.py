@@ -18,6 +18,7 @@ import structlog
 
 from festinger.clock import Stopwatch
 from festinger.store import locks
+from festinger.store.closing import held
 from festinger.store.cluster import write_for
 from festinger.store.home import Layout
 from festinger.store.queries import queries_of
@@ -92,7 +93,8 @@ def disarm(data: Path, *, account: Account) -> None:
 
 async def ping(url: str) -> None:
     """Connect and run a statement, or raise what psycopg says."""
-    async with await psycopg.AsyncConnection.connect(url, connect_timeout=CONNECT_SECONDS) as connection:
+    connecting = psycopg.AsyncConnection.connect(url, connect_timeout=CONNECT_SECONDS)
+    async with held(await connecting) as connection:
         await connection.execute(Q["ping"].sql)
 
 

@@ -24,6 +24,7 @@ from festinger.store import manifest as manifests
 from festinger.store.address import checked
 from festinger.store.backup import Connection, backup, fingerprint, programs_for, stamp, tally
 from festinger.store.binaries import Binaries
+from festinger.store.closing import held
 from festinger.store.faults import translated
 from festinger.store.forgotten import Forgotten
 from festinger.store.home import make_folder
@@ -96,7 +97,7 @@ async def restore(
 async def _cleared_for(url: str, *, replace: bool, backups: Path, clock: Clock) -> Path | None:
     """Nothing to do for an empty database; one with tables needs `replace` and is backed up first."""
     with translated():
-        async with await Connection.connect(checked(url), row_factory=dict_row) as connection:
+        async with held(await Connection.connect(checked(url), row_factory=dict_row)) as connection:
             cursor = await connection.execute(Q["find_tables"].sql, {})
             tables = [row["name"] for row in await cursor.fetchall()]
     if not tables:
@@ -115,7 +116,7 @@ async def _cleared_for(url: str, *, replace: bool, backups: Path, clock: Clock) 
 @asynccontextmanager
 async def _one_transaction(url: str) -> AsyncIterator[Connection]:
     async with (
-        await Connection.connect(checked(url), row_factory=dict_row, autocommit=True) as connection,
+        held(await Connection.connect(checked(url), row_factory=dict_row, autocommit=True)) as connection,
         connection.transaction(),
     ):
         # The same lock as a migration: nobody changes the schema meanwhile. It also lifts the statement limit.
