@@ -6,8 +6,9 @@ for this: some ask for the same in other words, the others only sound like it. B
 bundled embedder and by rules; beside us stands the cosine alone.
 """
 
+import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
@@ -40,7 +41,9 @@ REPEATS, REPEATS_QUICK = 10_000, 200
 HELD, HELD_QUICK = 100_000, 300
 TIMED, TIMED_QUICK = 2_000, 50
 PART = 500
-"""Sightings of one transaction, while a store is filled."""
+"""Sightings of one transaction, where they are not timed."""
+FILLERS = 4
+"""Who fill a store side by side: while one waits for the store, another makes its words ready."""
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 NOBODY = UUID(int=0)
@@ -179,16 +182,22 @@ async def forged(desk: Desk, *, repeats: int) -> list[Sample]:
 async def kept_per_second(desk: Desk, bench: Bench) -> Sample:
     """How many sightings a second one caller keeps, half of them of proposals that stand already."""
     held, timed = (HELD_QUICK, TIMED_QUICK) if bench.quick else (HELD, TIMED)
-    for start in range(0, held, PART):
-        async with desk.store.transaction(patient=True) as transaction:
-            for n in range(start, min(held, start + PART)):
-                await sight_in(desk, transaction, MAIN_SPACE, suggestion(f"Change part{n}", f"fill-{n}"))
+    starts = iter(range(0, held, PART))
+    await asyncio.gather(*(_fill(desk, starts, held=held) for _ in range(FILLERS)))
     began = bench.stopwatch()
     for n in range(timed):
         what = f"Change part{n * 7 % held}" if n % 2 else f"Replace part{n}"
         await sight(desk, MAIN_SPACE, suggestion(what, f"timed-{n}"))
     spent = bench.stopwatch() - began
     return Sample(metric="proposals.sightings", system=PRODUCT, value=timed / spent, n=timed)
+
+
+async def _fill(desk: Desk, starts: Iterator[int], *, held: int) -> None:
+    """Take one part after the other until none is left."""
+    for start in starts:
+        async with desk.store.transaction(patient=True) as transaction:
+            for n in range(start, min(held, start + PART)):
+                await sight_in(desk, transaction, MAIN_SPACE, suggestion(f"Change part{n}", f"fill-{n}"))
 
 
 async def _told(

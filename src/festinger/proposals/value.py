@@ -137,6 +137,8 @@ async def worths(
     only: dict[str, Any] = {"producer": key[0] if key else None, "category": key[1] if key else None}
     since = now - timedelta(days=terms.value_window_days)
     rows = await transaction.all(Q["decisions_since"], space=space, since=since, **only)
+    if not rows:
+        return {}
     lifts = {
         (row["producer"], row["category"]): row["at"]
         for row in await transaction.all(Q["lifted_producers"], space=space)
