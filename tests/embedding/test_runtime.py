@@ -1,4 +1,8 @@
 import asyncio
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.embedding.embedder import Embedder, Purpose
-from festinger.embedding.runtime import RUN, is_quantised, open_session, open_tokenizer, padded, runs
+from festinger.embedding.runtime import (
+    NICENESS,
+    RUN,
+    give_way,
+    is_quantised,
+    open_session,
+    open_tokenizer,
+    padded,
+    runs,
+)
 from festinger.embedding.weights import ALL_MINILM, BGE_SMALL, MS_MARCO_MINILM, checked_folder
 from festinger.errors import WeightsUnfit
 from festinger.seeing.metrics import EMBEDDING_CLIPPED
@@ -66,6 +79,16 @@ async def test_the_loop_goes_on_while_a_model_runs(minilm: Embedder):
     counting.cancel()
 
     assert turns > 100
+
+
+def test_a_thread_that_runs_a_model_gives_way_and_no_other_does():
+    before = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    with ThreadPoolExecutor(1, initializer=give_way) as threads:
+        niceness = threads.submit(lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())).result()
+
+    # Elsewhere threads are as nice as their process.
+    assert niceness == (max(NICENESS, before) if sys.platform == "linux" else before)
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
 
 
 async def test_a_text_longer_than_the_model_reads_is_cut_and_counted(minilm: Embedder):

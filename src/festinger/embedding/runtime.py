@@ -8,6 +8,8 @@ like length: padding costs time, and a question asked meanwhile waits for one ru
 import asyncio
 import ctypes
 import os
+import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -35,6 +37,9 @@ RUN = 8
 WORKERS = 2
 """Runs at once: a question need not wait for a list that is under way, and no more than two share the cores."""
 
+NICENESS = 10
+"""A run takes long and needs a whole core; whoever only passes something on needs one for a moment, but at once."""
+
 RUNTIME_FAULTS = (
     faults.EPFail,
     faults.Fail,
@@ -59,7 +64,9 @@ class Runner:
         self._read = read
         self._size = 1 if alone else RUN
         self._inputs = frozenset(known.name for known in session.get_inputs())
-        self._threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="festinger-embedding")
+        self._threads = ThreadPoolExecutor(
+            WORKERS, thread_name_prefix="festinger-embedding", initializer=give_way
+        )
 
     async def rows(self, texts: Sequence[str] | Sequence[tuple[str, str]]) -> Numbers:
         """One row a text or pair of texts, in their order."""
@@ -83,6 +90,14 @@ class Runner:
 
     async def _in_thread(self, deed: Callable[[A], B], given: A) -> B:
         return await asyncio.get_running_loop().run_in_executor(self._threads, deed, given)
+
+
+def give_way() -> None:
+    """Let this thread run after those that answer, where a system knows threads apart."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        # Nobody may become less nice than they were started.
+        os.setpriority(os.PRIO_PROCESS, thread, max(NICENESS, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 def give_back() -> None:
