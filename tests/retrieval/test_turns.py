@@ -64,6 +64,20 @@ async def test_what_was_last_is_known_with_what_came_after(by_words: Recaller):
     assert await index_turns(by_words.searching, MAIN_SPACE) == 0
 
 
+async def test_indexing_lets_others_through_before_each_conversation(by_words: Recaller):
+    waits = 0
+
+    async def between() -> None:
+        nonlocal waits
+        waits += 1
+
+    await by_words.say("Shall we take the ferry?", session="s1")
+    await by_words.say("Who paints the boathouse?", session="s2")
+
+    assert await index_turns(by_words.searching, MAIN_SPACE, between=between) == 2
+    assert waits == 2
+
+
 @pytest.mark.requirement("R-34")
 async def test_what_you_said_and_what_i_said(by_words: Recaller):
     """The person's number first, unless the model's own words are asked for."""

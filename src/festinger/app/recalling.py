@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from festinger.app.tasks import tasks_beside
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.events.event import Event
@@ -24,7 +25,9 @@ from festinger.retrieval.helping import HEARD as OUTCOME
 from festinger.retrieval.helping import embed_questions, note_outcome
 from festinger.retrieval.holding import Holdings
 from festinger.retrieval.record import prune_recalls
+from festinger.retrieval.recalled import Item
 from festinger.retrieval.turns import embed_turns, index_turns
+from festinger.retrieval.wish import Wish
 from festinger.store.pool import Transaction
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
 
@@ -75,6 +78,9 @@ def build_recall(app: "App") -> RecallRoom:
     ) -> None:
         await app.outcomes.on_surfaced(transaction, place, memories, recall=recall, reason="recall")
 
+    async def beside(place: Place, wish: Wish) -> Sequence[Item]:
+        return await tasks_beside(app, place, wish)
+
     desk = Desk(
         store=app.store,
         outbox=app.outbox,
@@ -88,6 +94,7 @@ def build_recall(app: "App") -> RecallRoom:
         on_read=app.outcomes.on_read,
         later=app.afterwards.write,
         on_surfaced=on_surfaced,
+        beside=beside,
     )
     return RecallRoom(desk=desk, holdings=Holdings(app.tools.stopwatch))
 
@@ -105,7 +112,7 @@ def register_recall(app: "App", room: RecallRoom) -> None:
 
     async def index(_run: Run) -> None:
         for space in app.directory.ids():
-            await index_turns(desk, space)
+            await index_turns(desk, space, between=app.jobs.courtesy.turn)
             await embed_turns(desk, space)
             await embed_questions(desk, space)
             await count_words(desk, space)
@@ -134,7 +141,7 @@ def register_recall(app: "App", room: RecallRoom) -> None:
 async def _index_vectors(app: "App", room: RecallRoom) -> None:
     """Have the index of the present model in place once a space has so many parts that it is searched by it."""
     embedder = app.embedder
-    sizes = [size for (_, name), size in room.desk.sizes.items() if embedder and name == embedder.name]
+    sizes = [size for (*_, name), size in room.desk.sizes.items() if embedder and name == embedder.name]
     if embedder is not None and any(size.parts >= READ_WHOLE_BELOW // 2 for size in sizes):
         model = VectorModel(name=embedder.name, dims=embedder.dimensions)
         await ensure_index(app.store, TURN_TABLE, model, column="embedding")

@@ -6,7 +6,7 @@ the last one is made anew when the next is said. Where no embedder can be had, w
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -43,6 +43,9 @@ _ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
 _SPEAKER = re.compile(r"^\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30})?):\s")
 
 
+Between = Callable[[], Awaitable[None]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     content: str
@@ -51,11 +54,16 @@ class Part:
     """As it is embedded."""
 
 
-async def index_turns(desk: Desk, space: SpaceId) -> int:
-    """Make what was said since the last time searchable; how many turns."""
+async def _at_once() -> None:
+    """Nobody has to be let through."""
+
+
+async def index_turns(desk: Desk, space: SpaceId, *, between: Between = _at_once) -> int:
+    """Make what was said since the last time searchable; how many turns. Waits for `between` before each piece."""
     indexed = 0
     while episodes := await desk.store.all(Q["unindexed_episodes"], space=space, limit=EPISODES):
         for episode in episodes:
+            await between()
             indexed += await _index_episode(desk, space, episode)
     return indexed
 
