@@ -21,7 +21,7 @@ def propose(shell: Shell, what: str = CACHE, *more: str) -> str:
     return str(shell(*given, *more).json["proposal"]["id"])
 
 
-@pytest.mark.requirement("H-81")
+@pytest.mark.requirement("H-58", "H-81")
 def test_a_proposal_is_listed_shown_approved_and_undone(shell: Shell):
     made = propose(shell)
     listed = shell("inbox")

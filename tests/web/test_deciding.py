@@ -216,6 +216,7 @@ async def test_of_many_each_gets_its_own_answer_and_what_changes_behaviour_is_de
         assert none.status == 422
 
 
+@pytest.mark.requirement("H-58")
 async def test_tasks_are_listed_and_closed_by_a_reviewer_alone(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         await at.proposed(approve=True)

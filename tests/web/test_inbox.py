@@ -134,6 +134,7 @@ async def test_several_are_decided_together_and_each_says_what_came_of_it(databa
         assert none.status == 422
 
 
+@pytest.mark.requirement("H-58")
 async def test_around_the_cards_stands_what_else_waits(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         one, other = await at.proposed("Add retry logic"), await at.proposed("Add retries logic")

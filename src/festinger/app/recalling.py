@@ -24,8 +24,8 @@ from festinger.retrieval.desk import Desk, Terms
 from festinger.retrieval.helping import HEARD as OUTCOME
 from festinger.retrieval.helping import embed_questions, note_outcome
 from festinger.retrieval.holding import Holdings
-from festinger.retrieval.record import prune_recalls
 from festinger.retrieval.recalled import Item
+from festinger.retrieval.record import prune_recalls
 from festinger.retrieval.turns import embed_turns, index_turns
 from festinger.retrieval.wish import Wish
 from festinger.store.pool import Transaction

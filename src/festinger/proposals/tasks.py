@@ -4,7 +4,7 @@ A yes to plain advice makes a task and changes nothing else; a person does it, a
 out by itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
@@ -15,6 +15,7 @@ from festinger.errors import AlreadyDecided, NotFound
 from festinger.ids import SpaceId
 from festinger.proposals.desk import Desk
 from festinger.proposals.effects import Afterwards, Applied, Deed, Look, nothing_more
+from festinger.proposals.fingerprint import Profile, normalise, words_of
 from festinger.proposals.proposal import ProposalId, shown
 from festinger.proposals.reviewers import need_verified
 from festinger.proposals.verdict import Author
@@ -22,6 +23,9 @@ from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")
+
+LEAST_SHARE = 0.5
+"""Of the words of a cue or of a task that the other must have: single words are shared by too much."""
 
 
 class TaskState(StrEnum):
@@ -72,6 +76,24 @@ async def close_task(
         if found.state is not TaskState.OPEN:
             raise AlreadyDecided(f"This task is {found.state.value} already.", state=found.state.value)
         return await _close(desk, transaction, space, task, by=reviewer.name, state=state)
+
+
+def fitting(open_tasks: Iterable[Task], cue: str) -> list[tuple[Task, float]]:
+    """The tasks that have to do with a cue, and how far; the most fitting first."""
+    asked = _plain_words(cue)
+    shares = [(task, _shared(asked, _plain_words(task.title))) for task in open_tasks]
+    found = [(task, share) for task, share in shares if share >= LEAST_SHARE]
+    return sorted(found, key=lambda each: (-each[1], each[0].at, each[0].id))
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+    """How much of the shorter of two texts is in the longer."""
+    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+
+
+def _plain_words(text: str) -> frozenset[str]:
+    """The words that say what a text is about, whether it asks for that or forbids it."""
+    return words_of(normalise(text, Profile.COMPAT_AGENT))
 
 
 class Advice:

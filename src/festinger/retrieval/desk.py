@@ -13,12 +13,14 @@ from festinger.clock import Clock, Stopwatch
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.events.outbox import Outbox
-from festinger.ids import NewId, SpaceId
+from festinger.ids import AgentId, NewId, SpaceId
 from festinger.memory.desk import Desk as MemoryDesk
 from festinger.memory.memory import Place
+from festinger.retrieval.beside import Beside, nothing_beside
 from festinger.retrieval.mind import Feeling
 from festinger.settings.tree import OutcomesSettings, RetrievalSettings
 from festinger.store.pool import Store, Transaction
+from festinger.store.vectors import READ_WHOLE_BELOW
 
 OnRead = Callable[[Transaction, Place, Sequence[UUID]], Awaitable[object]]
 """Notes that memories were read, within the transaction that writes the recall down."""
@@ -67,10 +69,12 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How much there is to search in a space, when somebody last looked."""
+    """How much there is to search for an agent in a space, when somebody last looked."""
 
     memories: int
     vectors: int
+    seen: int
+    """Of the memories those that the agent sees."""
     parts: int
     at: float
 
@@ -90,4 +94,7 @@ class Desk:
     on_read: OnRead = nobody_notes
     on_surfaced: OnSurfaced = nobody_waits
     feeling: FeelingOf = nobody_feels
-    sizes: dict[tuple[SpaceId, str], Size] = field(default_factory=dict)
+    beside: Beside = nothing_beside
+    few: int = READ_WHOLE_BELOW
+    """Vectors up to which all that may be seen are read; more are searched by their index."""
+    sizes: dict[tuple[SpaceId, AgentId, str], Size] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from festinger.errors import StoreDown
 from festinger.memory.memory import Place
 from festinger.retrieval.arms import EMBEDDER, embed_cue, missing_vectors, usable
+from festinger.retrieval.beside import with_beside
 from festinger.retrieval.candidate import TURN
 from festinger.retrieval.cue import read_cue
 from festinger.retrieval.desk import Desk
@@ -92,6 +93,8 @@ async def recall(
     if counts:
         model = probe.model.name if probe else ""
         desk.later(keep(desk, place, wish, answer, door=door, embedder=model, shows=shows))
+    if counts and shows:
+        return with_beside(answer.recalled, await desk.beside(place, wish), wish)
     return answer.recalled
 
 
