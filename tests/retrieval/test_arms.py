@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,17 +16,23 @@ from festinger.embedding.checked import CheckedEmbedder
 from festinger.embedding.embedder import Rows, Supplies
 from festinger.embedding.hashed import HashedEngine
 from festinger.embedding.profiles import Profile, Purpose, bundled_profiles
-from festinger.ids import MAIN_SPACE
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.memory.decision import Action
 from festinger.memory.kinds import Kind
 from festinger.memory.reembedding import progress, reembed
 from festinger.memory.revising import edit
+from festinger.retrieval.arms import CueRead, Probe, find, parts_searched, read_words
 from festinger.retrieval.candidate import numbers
+from festinger.retrieval.cue import read_cue
+from festinger.retrieval.desk import Size
+from festinger.retrieval.scoring import Asked
+from festinger.retrieval.wish import wished
 from festinger.settings.tree import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
 from festinger.store.vectors import VectorModel, ensure_index, halfvec
 
+EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 LAMP = "The red lamp is on."
 PREFIXED = replace(bundled_profiles()["reference"], name="hashed:64", dimensions=64)
 
@@ -273,3 +280,116 @@ async def test_a_mind_goes_on_to_what_is_far_from_the_cue_by_company_alone(store
     assert far in {item.id for item in found.items}
     assert ordered[-2] not in {item.id for item in found.items}
     mind.forget_unwritten()
+
+
+CLONES = """
+with model as (
+    select m.* from memory m where m.content = 'The plain note.'
+), made as (
+    insert into memory (space_id, id, agent_id, content, fold, gist, origin, trust, created_at, updated_at)
+    select m.space_id, md5(n::text)::uuid, m.agent_id, m.content || n, decode(md5(n::text), 'hex'),
+        decode(md5(n::text), 'hex'), m.origin, m.trust, m.created_at, m.updated_at
+    from model m, generate_series(1, %(count)s) as n
+    returning space_id, id
+)
+insert into memory_vector (space_id, memory_id, model, purpose, dims, text_hash, embedding, at)
+select c.space_id, c.id, v.model, v.purpose, v.dims, v.text_hash, (
+    select array_agg(case i when 1 then 0.9 when 2 + c.n %% 63 then 0.4 when 2 + c.n / 3 then 0.1 else 0 end order by i)
+    from generate_series(1, 64) as i)::real[]::halfvec, v.at
+from (select made.*, row_number() over () as n from made) as c, memory_vector v join model m on m.id = v.memory_id where v.purpose = 'store'
+returning 1
+"""
+PROBE = Probe(model=VectorModel(name="scripted:near", dims=64), vector=np.eye(1, 64, dtype=np.float32)[0])
+RARE = {
+    "kinds": ["procedural"],
+    "tags": ["rare"],
+    "origins": ["document"],
+    "subject": "Ada",
+    "until": EPOCH + timedelta(days=1),
+}
+
+
+async def nearest(
+    mind: Recaller, size: Size, asked: Mapping[str, Any], *, agent: str = DEFAULT_AGENT
+) -> list[UUID]:
+    """What is found by meaning where more than ten vectors are many, with an index that looks at a hundred."""
+    wish = wished("kiln", now=mind.hands.now, **asked)
+    async with mind.store.transaction() as transaction:
+        for setting in ("enable_sort = off", "enable_seqscan = off", "hnsw.max_scan_tuples = 1"):
+            await transaction.connection.execute(f"set local {setting}".encode())
+        read = await read_words(
+            mind.searching, transaction, mind.place(), read_cue(wish.cue, now=mind.hands.now), probe=PROBE
+        )
+        found = await find(
+            transaction,
+            mind.place(agent=agent),
+            wish,
+            read=read,
+            probe=PROBE,
+            size=size,
+            settings=mind.retrieval,
+            few=10,
+        )
+    return list(found.arms.get("vector", ()))
+
+
+@pytest.mark.requirement("R-14")
+async def test_no_filter_makes_the_arm_give_less_than_there_is(store: Store):
+    mind = Recaller(store, near={"The plain note.": 0.9})
+    rare = await mind.put(
+        *(f"Rare note {number}." for number in range(3)),
+        kind=Kind.PROCEDURAL, tags=("rare",), origin="document", subject="Ada", event_time=EPOCH,
+        shared=False,
+    )  # fmt: skip
+    [hidden] = await mind.put("What the other agent knows.", agent="other", shared=False)
+    await mind.put("The plain note.", shared=False)
+    await rows(store, CLONES, count=150)
+    await ensure_index(store, "memory_vector", PROBE.model, purpose="store")
+    many = Size(memories=155, vectors=155, seen=155, parts=0, at=0.0)
+
+    found = {name: await nearest(mind, many, {name: value}) for name, value in RARE.items()}
+
+    assert {name: sorted(refs) for name, refs in found.items()} == dict.fromkeys(RARE, sorted(rare))
+    assert await nearest(mind, many, {}, agent="other") == [hidden]
+    assert len(await nearest(mind, many, {})) == mind.retrieval.arm_size
+
+
+def read_of(terms: tuple[str, ...] = (), *, must: str | None = None, has_pieces: bool = False) -> CueRead:
+    cue = read_cue("kiln", now=EPOCH)
+    asked = Asked(cue=cue, terms=terms, statistics={}, has_vector=True, now=EPOCH)
+    return CueRead(asked=asked, must=must, open_episode=None, has_pieces=has_pieces)
+
+
+@pytest.mark.requirement("R-14")
+@pytest.mark.parametrize(
+    ("seen", "parts", "asked", "chosen"),
+    [
+        (10, 11, {}, {"memories_whole", "turns_indexed"}),
+        (11, 10, {}, {"memories_indexed", "turns_whole"}),
+        (11, 11, {"origins": ["person"]}, {"memories_counted", "turns_counted"}),
+        (11, 11, {"kinds": ["fact"]}, {"memories_counted"}),
+        (11, 11, {"kinds": ["turn"], "since": EPOCH}, {"turns_counted"}),
+        (10, 10, {"tags": ["rare"]}, {"memories_whole"}),
+    ],
+    ids=["few memories", "few parts", "an origin", "a kind", "turns since", "few of them"],
+)
+def test_few_are_read_whole_and_what_a_filter_leaves_is_counted(
+    seen: int, parts: int, asked: dict[str, Any], chosen: set[str]
+):
+    size = Size(memories=99, vectors=99, seen=seen, parts=parts, at=0.0)
+
+    assert parts_searched(wished("kiln", now=EPOCH, **asked), read_of(), size, few=10) == chosen
+
+
+def test_only_what_a_cue_can_be_found_by_is_searched():
+    wish = wished("kiln", now=EPOCH)
+    words = {"memory_words", "turn_words"}
+
+    assert parts_searched(wish, read_of(), None, few=10) == frozenset()
+    assert parts_searched(wish, read_of(("kiln",)), None, few=10) == words
+    assert parts_searched(wish, read_of(("kiln",), has_pieces=True), None, few=10) == words | {
+        "memories_named",
+        "turns_named",
+    }
+    size = Size(memories=99, vectors=99, seen=99, parts=1, at=0.0)
+    assert "memories_counted" in parts_searched(wish, read_of(must="'kiln'"), size, few=10)

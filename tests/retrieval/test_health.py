@@ -39,7 +39,7 @@ async def test_every_recall_is_counted_by_its_door_and_by_what_came_of_it(
     await ask(by_words, "tea")
     await ask(by_words, "tea", blend="mind")
     await ask(by_words, "plorf")
-    Broken(monkeypatch).late = {"by_words"}
+    Broken(monkeypatch).late = {"words"}
     with pytest.raises(StoreDown):
         await ask(by_words, "tea")
 

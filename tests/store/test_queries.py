@@ -65,3 +65,24 @@ def test_what_several_queries_say_stands_once_and_is_put_in_where_they_use_it() 
 def test_a_part_that_is_unknown_is_not_taken() -> None:
     with pytest.raises(KeyError):
         Queries("room", "-- name: one\n-- The first.\nselect 1\n-- use: seen\n")
+
+
+CHOICES = (
+    "-- name: one\n-- The first.\nselect 1 where false\n"
+    "-- when: two\nunion all select %(two)s\n-- end\n"
+    "-- when: three\nunion all select %(three)s\n  -- end\n;\n"
+)
+
+
+def test_what_is_not_asked_for_is_left_out_of_a_statement() -> None:
+    query = Queries("room", CHOICES)["one"]
+
+    assert query.choices == {"two", "three"}
+    assert query.parameters == ("two", "three")
+    assert query.only(frozenset({"three"})).sql == "select 1 where false\nunion all select %(three)s\n"
+    assert query.only(frozenset()).parameters == ()
+
+
+def test_a_choice_that_a_statement_does_not_have_is_not_taken() -> None:
+    with pytest.raises(KeyError, match="four"):
+        Queries("room", CHOICES)["one"].only(frozenset({"four"}))

@@ -34,6 +34,8 @@ Q = queries_of("festinger.retrieval")
 FETCH = replace(Q["fetch"], packed=True)
 EMBEDDER = "embedder"
 NAMED = "named"
+INDEXED = "indexed"
+"""What was found by the index of vectors and not by reading them."""
 NO_MODEL = VectorModel(name="", dims=1)
 """Stands where a query names a model and none is searched by."""
 CLOSE = 200
@@ -70,6 +72,8 @@ class CueRead:
     asked: Asked
     must: str | None
     open_episode: UUID | None
+    has_pieces: bool = True
+    """Whether one of its words is a piece of an identifier."""
     remembered: int = 0
     """Memories that the agent sees, as far as its mind asks for that."""
     shifts: tuple[float, ...] = ()
@@ -136,6 +140,7 @@ async def read_words(
         asked=asked,
         must=first["must"],
         open_episode=first["open_episode"],
+        has_pieces=first["has_pieces"],
         remembered=first["remembered"],
         shifts=tuple(first["shifts"] or ()),
     )
@@ -150,21 +155,23 @@ async def find(
     probe: Probe | None,
     size: Size | None,
     settings: RetrievalSettings,
+    few: int = READ_WHOLE_BELOW,
 ) -> Found:
-    """The best of each way of searching."""
+    """The best of each way of searching. Up to `few` vectors are read whole, more by their index."""
+    chosen = parts_searched(wish, read, size if probe else None, few=few)
+    given = _search(place, wish, read=read, probe=probe, settings=settings)
+    query = for_model(Q["candidates"], probe.model if probe else NO_MODEL)
     with RECALL_ARM_SECONDS.labels(ways(read, probe)).time():
-        rows = await transaction.all(
-            for_model(Q["candidates"], probe.model if probe else NO_MODEL),
-            **_search(place, wish, read=read, probe=probe, size=size, settings=settings),
-        )
+        rows = await transaction.all(query.only(chosen), **given, few=few)
+        if gave_up(rows, chosen, near=given["near"]):
+            chosen = chosen - {"memories_indexed", "memories_counted"} | {"memories_whole"}
+            rows = await transaction.all(query.only(chosen), **given, few=few)
     types = {row["ref"]: row["type"] for row in rows}
     arms: dict[str, list[UUID]] = {}
     for row in rows:
-        arms.setdefault(row["arm"], []).append(row["ref"])
+        arms.setdefault(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], []).append(row["ref"])
     named = arms.pop(NAMED, [])
     arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named]))
-    if probe is None:
-        arms.pop(VECTOR_ARM, None)
     if wish.blend is Blend.MIND:
         arms = _prefiltered(arms, rows, settings)
     return Found(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
@@ -175,11 +182,24 @@ def _prefiltered(
 ) -> dict[str, list[UUID]]:
     """All that a mind looks at, memories and turns together: what is nearest, and what shares the most words."""
     most = {VECTOR_ARM: settings.prefilter, WORDS_ARM: settings.arm_size}
-    scores = {(row["arm"], row["ref"]): row["score"] or 0.0 for row in rows}
+    scores = {
+        (VECTOR_ARM if row["arm"] == INDEXED else row["arm"], row["ref"]): row["score"] or 0.0 for row in rows
+    }
     return {
         arm: sorted(arms.get(arm, ()), key=lambda ref: (-scores.get((arm, ref), 0.0), ref))[:number]
         for arm, number in most.items()
     }
+
+
+def gave_up(rows: Sequence[Mapping[str, Any]], chosen: frozenset[str], *, near: int) -> bool:
+    """Whether the index of vectors ended before it met enough memories that may be seen.
+
+    It looks at so many at most, whoever's they are: those of one among many may lie behind.
+    """
+    if not chosen & {"memories_indexed", "memories_counted"}:
+        return False
+    found = [row["arm"] for row in rows if row["type"] == MEMORY]
+    return VECTOR_ARM not in found and found.count(INDEXED) < near
 
 
 def ways(read: CueRead, probe: Probe | None) -> str:
@@ -192,13 +212,32 @@ def ways(read: CueRead, probe: Probe | None) -> str:
     return "+".join(arm for arm, is_gone in gone.items() if is_gone) or "none"
 
 
+def parts_searched(wish: Wish, read: CueRead, size: Size | None, *, few: int) -> frozenset[str]:
+    """Which parts of `candidates` a cue needs; without a size it is not searched by meaning."""
+    is_narrowed = wish.narrows or read.must is not None
+
+    def by_meaning(number: int) -> str:
+        return "whole" if number <= few else "counted" if is_narrowed else "indexed"
+
+    chosen = {
+        f"memories_{by_meaning(size.seen) if size else ''}": wish.with_memories and size is not None,
+        f"turns_{by_meaning(size.parts) if size else ''}": wish.with_turns and size is not None,
+        "memory_words": wish.with_memories and bool(read.asked.terms),
+        "turn_words": wish.with_turns and bool(read.asked.terms),
+        "memories_dated": wish.with_memories and read.asked.cue.span is not None,
+        "turns_dated": wish.with_turns and read.asked.cue.span is not None,
+        "memories_named": wish.with_memories and bool(read.asked.terms) and read.has_pieces,
+        "turns_named": wish.with_turns and bool(read.asked.terms) and read.has_pieces,
+    }
+    return frozenset(part for part, is_needed in chosen.items() if is_needed)
+
+
 def _search(
     place: Place,
     wish: Wish,
     *,
     read: CueRead,
     probe: Probe | None,
-    size: Size | None,
     settings: RetrievalSettings,
 ) -> dict[str, Any]:
     terms, statistics, span = read.asked.terms, read.asked.statistics, read.asked.cue.span
@@ -212,11 +251,7 @@ def _search(
         "agent": place.agent,
         "open_episode": read.open_episode,
         "must": read.must,
-        "by_vector": probe is not None,
         "probe": halfvec(probe.vector) if probe else None,
-        "memories_whole": size is None or size.vectors < READ_WHOLE_BELOW,
-        "turns_whole": size is None or size.parts < READ_WHOLE_BELOW,
-        "by_words": bool(terms),
         "memory_pool": pools[MEMORY],
         "turn_pool": pools[TURN],
         "terms": list(terms),
@@ -252,11 +287,15 @@ async def fetch(
 ) -> list[Candidate]:
     """Everything that is known of what was found, and of what the seeds among it lead on to."""
     refs = dict.fromkeys(ref for each in found.arms.values() for ref in each)
+    turns = [ref for ref in refs if found.types[ref] == TURN]
+    needed = {"turns": bool(turns), "named": bool(found.named)}
     rows = await transaction.all(
-        for_model(FETCH, probe.model if probe else NO_MODEL),
+        for_model(FETCH, probe.model if probe else NO_MODEL).only(
+            frozenset(part for part, is_needed in needed.items() if is_needed)
+        ),
         space=place.space,
         memories=[ref for ref in refs if found.types[ref] == MEMORY],
-        turns=[ref for ref in refs if found.types[ref] == TURN],
+        turns=turns,
         terms=list(read.asked.terms),
         probe=halfvec(probe.vector) if probe else None,
         must=read.must,
@@ -299,12 +338,16 @@ async def _standing(
 
 async def size_of(desk: Desk, transaction: Transaction, place: Place, model: VectorModel) -> Size:
     """How much there is to search; looked at now and then."""
-    key, now = (place.space, model.name), desk.stopwatch()
+    key, now = (place.space, place.agent, model.name), desk.stopwatch()
     known = desk.sizes.get(key)
     if known is not None and now - known.at < COUNTED_FOR:
         return known
     row = await transaction.one(
-        Q["count_searchable"], space=place.space, model=model.name, limit=MOST_COUNTED
+        Q["count_searchable"],
+        space=place.space,
+        agent=place.agent,
+        model=model.name,
+        limit=max(MOST_COUNTED, desk.few + 1),
     )
     desk.sizes[key] = Size(**row, at=now)
     return desk.sizes[key]

@@ -2,8 +2,9 @@
 -- searchable, and keeping what was recalled.
 
 -- name: read_cue
--- The words of a cue as they are searched, how common each is among memories and turns, what must and must not stand
--- in a hit, the episode that is still going on, and what the mind of an agent goes by where that is asked for.
+-- The words of a cue as they are searched, how common each is among memories and turns, whether one is a piece of an
+-- identifier, what must and must not stand in a hit, the episode that is still going on, and what the mind of an agent
+-- goes by where that is asked for.
 select terms.term, terms.memory_df, terms.turn_df,
     (select t.docs from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_docs,
     (select t.total_len from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_len,
@@ -11,6 +12,8 @@ select terms.term, terms.memory_df, terms.turn_df,
     (select t.total_len from words_total t where t.space_id = %(space)s and t.source = 'turn') as turn_len,
     (select e.id from episode e where e.space_id = %(space)s and e.agent_id = %(agent)s and e.state = 'open'
         and e.session_id = %(session)s limit 1) as open_episode,
+    exists (select 1 from identifier_part p where p.space_id = %(space)s
+        and p.part = any(tsvector_to_array(to_tsvector('english', %(cue)s)))) as has_pieces,
     (select count(*) from (select 1 from memory m where %(by_mind)s and m.space_id = %(space)s and m.status = 'active'
         and (m.agent_id is null or m.agent_id = %(agent)s) limit %(mature)s) as seen) as remembered,
     (select b.shifts from blend b where %(by_mind)s and b.space_id = %(space)s and b.agent_id = %(agent)s) as shifts,
@@ -30,15 +33,17 @@ left join (
 ) as terms on true;
 
 -- name: count_searchable
--- How many memories an embedder's vectors could find, how many they do, and how many parts of turns; as far as that
--- matters.
+-- How many memories an embedder's vectors could find, how many they do, how many of them an agent sees, and how many
+-- parts of turns; as far as that matters.
 select
     (select count(*) from (select 1 from memory m where m.space_id = %(space)s and m.status = 'active'
         limit %(limit)s) as counted) as memories,
     (select count(*) from (select 1 from memory_vector v where v.space_id = %(space)s and v.model = %(model)s
         and v.purpose = 'store' limit %(limit)s) as counted) as vectors,
-    (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.model = %(model)s
-        limit %(limit)s) as counted) as parts;
+    (select count(*) from (select 1 from memory m where m.space_id = %(space)s and m.status = 'active'
+        and (m.agent_id is null or m.agent_id = %(agent)s) limit %(limit)s) as counted) as seen,
+    (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.agent_id = %(agent)s
+        and t.model = %(model)s limit %(limit)s) as counted) as parts;
 
 -- part: seen_memories
 -- Which memories `m` an agent sees that fit a wish, as they stood at its moment. One that had been put away by then
@@ -63,10 +68,22 @@ and (%(as_of)s::timestamptz is null or m.status not in ('archived', 'held') or '
 and (%(valid_at)s::timestamptz is null or ((m.valid_from is null or m.valid_from <= %(valid_at)s)
      and (m.valid_to is null or m.valid_to > %(valid_at)s)))
 
+-- part: nearest_memories
+-- Eligible memories by the index of their model. The index knows nobody's filters and goes on until enough were met.
+select e.id, v.embedding::halfvec({dims}) <=> %(probe)s::halfvec as far
+from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
+where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
+
+-- part: nearest_parts
+-- Parts of what was said by the index of their model.
+select s.turn_id, s.embedding::halfvec({dims}) <=> %(probe)s::halfvec as far from said s
+where s.model = {model}
+
 -- name: candidates
--- What each way of searching finds: by meaning (over all vectors of few, by the index of many), by words, by time.
--- Who may be seen is said once for memories and once for turns, and holds for every way. Each says how good it is in
--- its way, where that is known here.
+-- What each way of searching finds: by meaning, by words, by time, by a piece of an identifier; only the ways that are
+-- named stand in it. Who may be seen is said once for memories and once for turns, and holds for every way. By meaning
+-- few are read whole and many by the index, which is told apart; where a filter may leave few of many, it is looked how
+-- many are left. Each says how good it is in its way, where that is known here.
 with eligible as not materialized (
     select m.space_id, m.id, m.content_tsv, coalesce(m.event_time, m.created_at) as happened from memory m
     where m.space_id = %(space)s and
@@ -88,44 +105,88 @@ with eligible as not materialized (
     -- Read once: a plan that is kept would read the queries anew for every row.
     select * from unnest(%(queries)s::tsquery[], %(memory_idf)s::double precision[], %(turn_idf)s::double precision[])
         as w (q, memory_idf, turn_idf)
+-- when: memories_counted
+), left_memories as materialized (
+    select e.space_id, e.id from eligible e limit %(few)s + 1
+-- end
+-- when: turns_counted
+), left_parts as materialized (
+    select s.turn_id, s.embedding from said s where s.model = {model} limit %(few)s + 1
+-- end
 ), memory_pool as (
     select e.id, e.content_tsv, length(e.content_tsv) as len from eligible e
-    where %(by_words)s and e.content_tsv @@ %(memory_pool)s::tsquery
+    where e.content_tsv @@ %(memory_pool)s::tsquery
     order by (select sum(a.memory_idf) from asked a where e.content_tsv @@ a.q) desc nulls last, len, e.id
     limit %(close)s
 ), turn_pool as (
     select s.turn_id, s.content_tsv, s.len from said s
-    where %(by_words)s and s.part = 0 and s.content_tsv @@ %(turn_pool)s::tsquery
+    where s.part = 0 and s.content_tsv @@ %(turn_pool)s::tsquery
     order by (select sum(a.turn_idf) from asked a where s.content_tsv @@ a.q) desc nulls last, s.len, s.turn_id
     limit %(close)s
 )
-select 'vector' as arm, 'memory' as type, near.id as ref, -near.far as score from (
-    select e.id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far
-    from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
-    where %(by_vector)s and %(memories_whole)s
-      and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-    order by far, e.id limit %(near)s
-) as near
+select null::text as arm, null::text as type, null::uuid as ref, null::double precision as score where false
+-- when: memories_whole
 union all
 select 'vector', 'memory', near.id, -near.far from (
-    select e.id, v.embedding::halfvec({dims}) <=> %(probe)s::halfvec as far
+    select e.id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far
     from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
-    where %(by_vector)s and not %(memories_whole)s
-      and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
+    where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
+    order by far, e.id limit %(near)s
+) as near
+-- end
+-- when: memories_indexed
+union all
+select 'indexed', 'memory', near.id, -near.far from (
+    -- use: nearest_memories
     order by far limit %(near)s
 ) as near
+-- end
+-- when: memories_counted
+union all
+select 'vector', 'memory', near.id, -near.far from (
+    select l.id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far
+    from left_memories l join memory_vector v on v.space_id = l.space_id and v.memory_id = l.id
+    where (select count(*) from left_memories) <= %(few)s
+      and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
+    order by far, l.id limit %(near)s
+) as near
+union all
+select 'indexed', 'memory', near.id, -near.far from (
+    -- use: nearest_memories
+      and (select count(*) from left_memories) > %(few)s
+    order by far limit %(near)s
+) as near
+-- end
+-- when: turns_whole
 union all
 select 'vector', 'turn', near.turn_id, -min(near.far) from (
     select s.turn_id, (s.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far from said s
-    where %(by_vector)s and %(turns_whole)s and s.model = {model}
+    where s.model = {model}
     order by far, s.turn_id limit 2 * %(near)s
+) as near group by near.turn_id
+-- end
+-- when: turns_indexed
+union all
+select 'vector', 'turn', near.turn_id, -min(near.far) from (
+    -- use: nearest_parts
+    order by far limit 2 * %(near)s
+) as near group by near.turn_id
+-- end
+-- when: turns_counted
+union all
+select 'vector', 'turn', near.turn_id, -min(near.far) from (
+    select l.turn_id, (l.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far from left_parts l
+    where (select count(*) from left_parts) <= %(few)s
+    order by far, l.turn_id limit 2 * %(near)s
 ) as near group by near.turn_id
 union all
 select 'vector', 'turn', near.turn_id, -min(near.far) from (
-    select s.turn_id, s.embedding::halfvec({dims}) <=> %(probe)s::halfvec as far from said s
-    where %(by_vector)s and not %(turns_whole)s and s.model = {model}
+    -- use: nearest_parts
+      and (select count(*) from left_parts) > %(few)s
     order by far limit 2 * %(near)s
 ) as near group by near.turn_id
+-- end
+-- when: memory_words
 union all
 select 'words', 'memory', best.id, best.bm25 from (
     select p.id, sum(w.idf * held.tf * (%(k1)s::double precision + 1) / (held.tf + %(k1)s::double precision
@@ -139,6 +200,8 @@ select 'words', 'memory', best.id, best.bm25 from (
     order by bm25 desc, p.id
     limit %(arm)s
 ) as best
+-- end
+-- when: turn_words
 union all
 select 'words', 'turn', best.turn_id, best.bm25 from (
     select p.turn_id, sum(w.idf * held.tf * (%(k1)s::double precision + 1) / (held.tf + %(k1)s::double precision
@@ -154,34 +217,44 @@ select 'words', 'turn', best.turn_id, best.bm25 from (
     order by bm25 desc, p.turn_id
     limit %(arm)s
 ) as best
+-- end
+-- when: memories_dated
 union all
 select 'time', 'memory', dated.id, null::double precision from (
     select e.id from eligible e
-    where %(from)s::timestamptz is not null and e.happened >= %(from)s and e.happened < %(to)s
+    where e.happened >= %(from)s and e.happened < %(to)s
     order by (select sum(a.memory_idf) from asked a where e.content_tsv @@ a.q) desc nulls last,
         e.happened desc, e.id limit %(arm)s
 ) as dated
+-- end
+-- when: turns_dated
 union all
 select 'time', 'turn', dated.turn_id, null::double precision from (
     select s.turn_id from said s
-    where %(from)s::timestamptz is not null and s.at >= %(from)s and s.at < %(to)s and s.part = 0
+    where s.at >= %(from)s and s.at < %(to)s and s.part = 0
     order by (select sum(a.turn_idf) from asked a where s.content_tsv @@ a.q) desc nulls last,
         s.at desc, s.turn_id limit %(arm)s
 ) as dated
+-- end
+-- when: memories_named
 union all
 select 'named', 'memory', named.id, null::double precision from (
-    select e.id from (select p.ref from identifier_part p where %(by_words)s and p.space_id = %(space)s
+    select e.id from (select p.ref from identifier_part p where p.space_id = %(space)s
         and p.type = 'memory' and p.part = any(%(terms)s) limit %(close)s) as p
     join eligible e on e.id = p.ref
     group by e.id order by count(*) desc, e.id limit %(arm)s
 ) as named
+-- end
+-- when: turns_named
 union all
 select 'named', 'turn', named.turn_id, null::double precision from (
-    select s.turn_id from (select p.ref from identifier_part p where %(by_words)s and p.space_id = %(space)s
+    select s.turn_id from (select p.ref from identifier_part p where p.space_id = %(space)s
         and p.type = 'turn' and p.part = any(%(terms)s) limit %(close)s) as p
     join said s on s.turn_id = p.ref and s.part = 0
     group by s.turn_id order by count(*) desc, s.turn_id limit %(arm)s
-) as named;
+) as named
+-- end
+;
 
 -- name: fetch
 -- Everything that is known of some memories and turns, with their vectors, the words of the cue that they hold and
@@ -237,10 +310,12 @@ cross join lateral (
     select array_agg(h.lexeme) as terms, array_agg(h.times) as own, null::integer[] as beside from (
         select u.lexeme, coalesce(cardinality(u.positions), 1) as times
         from unnest(m.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
+        -- when: named
         union all
         select p.part, 1 from identifier_part p
         where m.id = any(%(named)s) and p.space_id = %(space)s and p.type = 'memory' and p.ref = m.id
           and p.part = any(%(terms)s) and p.part <> all(tsvector_to_array(m.content_tsv))
+        -- end
     ) as h
 ) as held
 cross join lateral (
@@ -256,6 +331,7 @@ cross join lateral (
           order by c.at desc, c.id limit %(lessons)s) as o
 ) as lessons
 where m.space_id = %(space)s and m.id = any(%(memories)s::uuid[] || array(select w.id from walk w))
+-- when: turns
 union all
 select 'turn', t.turn_id, 'turn', whole.content, null, t.context,
     t.origin, t.trust, 0.5, 1.0, 4.0, 0, false, 'active',
@@ -283,7 +359,9 @@ cross join lateral (
           and p.part = any(%(terms)s) and p.part <> all(tsvector_to_array(t.content_tsv))
     ) as h
 ) as held
-where t.space_id = %(space)s and t.turn_id = any(%(turns)s) and t.part = 0;
+where t.space_id = %(space)s and t.turn_id = any(%(turns)s) and t.part = 0
+-- end
+;
 
 -- name: wait_for_counting
 -- Notes that texts came, went or changed, for the next count of words.

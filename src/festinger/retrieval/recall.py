@@ -76,11 +76,7 @@ async def recall(
     )
     answer = Answer(
         recalled=Recalled(
-            id=desk.new_id(),
-            items=(),
-            abstained=not gated,
-            below_threshold=below,
-            degraded=degraded,
+            id=desk.new_id(), items=(), abstained=not gated, below_threshold=below, degraded=degraded
         ),
         hits=tuple(gated or ordered),
         shown=dict(shown) if gated else {},

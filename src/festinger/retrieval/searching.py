@@ -21,6 +21,7 @@ from festinger.retrieval.spreading import Reached, best_reached, spread
 from festinger.retrieval.wish import Blend, Wish
 from festinger.settings.tree import RetrievalSettings
 from festinger.store.faults import DAMAGED, TOO_SLOW
+from festinger.store.pool import Plan
 
 MOST_SEEDS = 5
 """Best memories of which it is asked what they lead on to."""
@@ -71,15 +72,18 @@ async def _search(
     without: tuple[str, ...],
 ) -> Searched:
     probe = None if VECTOR_ARM in without else probe
-    async with desk.store.transaction(hot=True) as transaction:
+    async with desk.store.transaction(hot=True, plan=Plan.ANEW) as transaction:
         size = await size_of(desk, transaction, place, probe.model) if probe else None
         read = await read_words(desk, transaction, place, cue, probe=probe, by_mind=wish.blend is Blend.MIND)
         if wish.as_of is not None:
             read = replace(read, asked=replace(read.asked, now=wish.as_of))
         if WORDS_ARM in without:
             read = replace(read, asked=replace(read.asked, terms=(), cue=replace(cue, span=None)))
-        found = await find(transaction, place, wish, read=read, probe=probe, size=size, settings=settings)
+        found = await find(
+            transaction, place, wish, read=read, probe=probe, size=size, settings=settings, few=desk.few
+        )
         seeds = seeds_of(found, wish, k=settings.rrf_k)
+        await transaction.plan(Plan.KEPT)
         candidates = await fetch(
             desk,
             transaction,

@@ -78,6 +78,12 @@ class Wish:
         return is_asked and not (self.subject or self.tags or self.valid_at)
 
     @property
+    def narrows(self) -> bool:
+        """Whether it may leave few of many."""
+        named = (self.kinds, self.since, self.until, self.subject, self.origins, self.as_of, self.valid_at)
+        return bool(self.tags) or any(each is not None for each in named)
+
+    @property
     def memory_kinds(self) -> list[str] | None:
         return None if self.kinds is None else [kind for kind in self.kinds if kind != TURN]
 

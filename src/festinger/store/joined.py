@@ -7,7 +7,7 @@ several rooms do stands or falls together, and none of them needs to know.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from festinger.store.pool import Store, Transaction
+from festinger.store.pool import Plan, Store, Transaction
 
 
 class Joined(Store):
@@ -17,7 +17,9 @@ class Joined(Store):
         self._outer = transaction
 
     @asynccontextmanager
-    async def transaction(self, *, hot: bool = False, patient: bool = False) -> AsyncIterator[Transaction]:
-        """A part that can fail by itself; the limits are those of the whole."""
+    async def transaction(
+        self, *, hot: bool = False, patient: bool = False, plan: Plan = Plan.BY_COST
+    ) -> AsyncIterator[Transaction]:
+        """A part that can fail by itself; the limits and plans are those of the whole."""
         async with self._outer.savepoint():
             yield self._outer

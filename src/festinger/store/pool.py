@@ -9,6 +9,7 @@ import math
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from enum import StrEnum
 from typing import Any
 
 import psycopg
@@ -53,6 +54,16 @@ def _inside() -> Iterator[None]:
         _INSIDE.set(outer)
 
 
+class Plan(StrEnum):
+    """How the server plans a statement that it was given before."""
+
+    BY_COST = "auto"
+    ANEW = "force_custom_plan"
+    """For one whose best plan hangs on what is asked: on a rare word, or on who asks."""
+    KEPT = "force_generic_plan"
+    """For one that is done alike whatever is asked; planning it may take longer than doing it."""
+
+
 class Transaction:
     """One transaction in progress. Its changes are in force together, when the block ends without error."""
 
@@ -95,6 +106,10 @@ class Transaction:
                 await cursor.executemany(query.sql, rows)
                 return cursor.rowcount
 
+    async def plan(self, plan: Plan) -> None:
+        """Have the statements from here on planned in this way."""
+        await self.run(Q["choose_plan"], plan=plan)
+
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
         """A part of it that can fail by itself: an error within takes back only what was done since."""
@@ -128,11 +143,13 @@ class Store:
         self._direct = direct
 
     @asynccontextmanager
-    async def transaction(self, *, hot: bool = False, patient: bool = False) -> AsyncIterator[Transaction]:
+    async def transaction(
+        self, *, hot: bool = False, patient: bool = False, plan: Plan = Plan.BY_COST
+    ) -> AsyncIterator[Transaction]:
         """A transaction on a connection of its own.
 
-        `hot` gives it the limit of the request path; `patient` takes the limit away, for work that is
-        known to be long.
+        `hot` gives it the limit of the request path, and `plan` says how its statements are planned; `patient`
+        takes the limit away, for work that is known to be long.
         """
         limit = self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms
         with translated():
@@ -142,7 +159,8 @@ class Store:
                 if self._line.pooler:
                     await transaction.run(Q["configure_connection"], **self._line.limits, local=True)
                 if hot or patient:
-                    await transaction.run(Q["limit_statement"], timeout="0" if patient else f"{limit}ms")
+                    timeout = "0" if patient else f"{limit}ms"
+                    await transaction.run(Q["limit_statement"], timeout=timeout, plan=plan)
                 with _inside():
                     yield transaction
 

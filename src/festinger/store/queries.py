@@ -2,19 +2,21 @@
 
 A room's `queries.sql` holds its statements, each opened by `-- name: …` and a comment that says what it is
 for. What several of them say alike stands once, opened by `-- part: …`, and is put in where a line says
-`-- use: …`. They are read once, at import; an unknown name fails there and not in the middle of a deed. Python
-never builds SQL: parameters are bound by the server as `%(name)s`.
+`-- use: …`. What stands between `-- when: …` and `-- end` can be left out of a statement, so that the
+server plans no more than is asked for. They are read once, at import; an unknown name fails there and not in
+the middle of a deed. Python never builds SQL: parameters are bound by the server as `%(name)s`.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from textwrap import indent
 
 _HEAD = re.compile(r"^-- (name|part): ([a-z][a-z0-9_]*)$", re.MULTILINE)
 _USE = re.compile(r"^( *)-- use: ([a-z][a-z0-9_]*)$", re.MULTILINE)
+_WHEN = re.compile(r"^ *-- when: ([a-z][a-z0-9_]*)\n(.*?)^ *-- end$\n?", re.MULTILINE | re.DOTALL)
 _PARAMETER = re.compile(r"%\(([a-z_][a-z0-9_]*)\)s")
 
 
@@ -36,6 +38,22 @@ class Query:
     def positional(self) -> str:
         """The statement with `$1`, `$2` … in place of named parameters, as the server wants it."""
         return _numbered(self.sql)[0]
+
+    @property
+    def choices(self) -> frozenset[str]:
+        """What can be left out of it."""
+        return frozenset(name for name, _ in _WHEN.findall(self.sql))
+
+    def only(self, chosen: frozenset[str]) -> "Query":
+        """The statement with those of its choices alone; `KeyError` for one that it does not have."""
+        return _only(self, chosen)
+
+
+@cache
+def _only(query: Query, chosen: frozenset[str]) -> Query:
+    if unknown := chosen - query.choices:
+        raise KeyError(*unknown)
+    return replace(query, sql=_WHEN.sub(lambda when: when[2] if when[1] in chosen else "", query.sql))
 
 
 @cache

@@ -11,8 +11,12 @@ select set_config('statement_timeout', %(statement_timeout)s, %(local)s),
        set_config('hnsw.ef_search', '100', %(local)s);
 
 -- name: limit_statement
--- Gives this transaction a limit of its own: the tighter one of the request path, or none (0).
-select set_config('statement_timeout', %(timeout)s, true);
+-- Gives this transaction a limit of its own: the tighter one of the request path, or none (0); and says how it plans.
+select set_config('statement_timeout', %(timeout)s, true), set_config('plan_cache_mode', %(plan)s, true);
+
+-- name: choose_plan
+-- Says how the statements of this transaction are planned from here on.
+select set_config('plan_cache_mode', %(plan)s, true);
 
 -- name: find_versions
 -- Which server and which pgvector this database has, and which pgvector it could install.
