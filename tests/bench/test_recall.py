@@ -16,7 +16,7 @@ from festinger.bench.abstain import cost_of, highest_bar, next_of, non_word
 from festinger.bench.conversations import Taken, taken_of
 from festinger.bench.data import Data
 from festinger.bench.rankings import Words, order_of
-from festinger.bench.recall import recall_of, tallied
+from festinger.bench.recall import CATEGORIES, ndcg_of, recall_of, tallied
 from festinger.bench.run import throw_away_folder
 from festinger.bench.suite import PRODUCT, Bench
 from festinger.ids import Origin, SpaceId
@@ -70,6 +70,35 @@ def test_a_memory_counts_at_its_rank_for_the_turns_that_it_was_learnt_from():
 
     assert taken.named(came) == ["t3", "t2", "t1"]
     assert taken_of(json.loads(json.dumps(taken.as_json()))) == taken
+
+
+@pytest.mark.parametrize(
+    ("came", "worth"),
+    [
+        (["t1", "t2"], 1.0),
+        (["t2", "t9", "t1"], 1.5 / 1.6309),
+        (["t9"], 0.0),
+        (["t9"] * 10 + ["t1", "t2"], 0.0),
+    ],
+    ids=["first", "one behind", "none", "too late"],
+)
+def test_what_stands_further_ahead_is_worth_more(came: list[str], worth: float):
+    assert ndcg_of(QUESTION, came).part == pytest.approx(worth, abs=1e-4)
+
+
+def test_questions_are_told_apart_by_their_kind():
+    other = {**QUESTION, "category": "temporal"}
+
+    found = {
+        each.metric: each.value for each in tallied("locomo", PRODUCT, [(QUESTION, ["t1"]), (other, [])])
+    }
+
+    assert (found["locomo.r10"], found["locomo.multi_hop.r10"], found["locomo.temporal.r10"]) == (
+        0.25,
+        0.5,
+        0.0,
+    )
+    assert "locomo.open_domain.r10" not in found
 
 
 def test_recall_is_the_share_of_the_gold_among_the_first():
@@ -179,9 +208,11 @@ async def test_conversations_are_said_once_for_all_suites_and_every_metric_comes
             found[suite.name] = await suite.measure(bench)
 
     assert len([line for line in spoken if line.startswith("Saying ")]) == 4
+    kinds = {f"{short}.{each}.r10" for short, categories in CATEGORIES.items() for each in categories}
+    kinds_not_asked = kinds - {"locomo.multi_hop.r10", "beam.knowledge_update.r10"}
     for suite in (recall.RECALL, abstain.ABSTAIN, ablation.ABLATION):
         ours = {each.metric for each in found[suite.name].tallies if each.system == PRODUCT and each.items}
-        assert ours == {metric.name for metric in suite.metrics}
+        assert ours == {metric.name for metric in suite.metrics} - kinds_not_asked
     values = {(each.metric, each.system): each.value for each in found["recall"].tallies}
     assert values["locomo.r10", PRODUCT] == 1.0
     assert {system for _, system in values} == {PRODUCT, "bm25", "cosine", "rrf"}

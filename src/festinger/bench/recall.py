@@ -4,6 +4,7 @@ Long conversations of two friends (LoCoMo) and of a person with an assistant (BE
 answerable question is asked. Beside us stand the plain rankings: words alone, vectors alone, and both joined by rank.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,17 @@ from festinger.bench.tally import Item, Tally, counted
 LOCOMO, BEAM = "locomo", "beam100k"
 SETS = {LOCOMO: "locomo", BEAM: "beam"}
 CUTS = (1, 5, 10, 20)
+DEPTH = 10
+"""Places that count where it matters how far ahead an answer stands."""
+HOPS = "multi_hop"
+CATEGORIES = {
+    "locomo": ("single_hop", HOPS, "temporal", "open_domain"),
+    "beam": (
+        "contradiction_resolution", "event_ordering", "information_extraction", "instruction_following",
+        "knowledge_update", "multi_session_reasoning", "preference_following", "summarization", "temporal_reasoning",
+    ),
+}  # fmt: skip
+"""Kinds of answerable questions, as the sets name them."""
 FEW = 2
 """Conversations of a set in a partial run: having them said takes longest, and one must be foreign to another."""
 
@@ -30,12 +42,22 @@ METRICS = (
     _share("locomo.r1", "turns of the answer in the first place (LoCoMo)", 0.40),
     _share("locomo.r5", "turns of the answer among the first 5 (LoCoMo)"),
     _share("locomo.r20", "turns of the answer among the first 20 (LoCoMo)"),
-    _share("locomo.multi_hop.r10", "the same of questions that need several turns", 0.48),
+    _share("locomo.ndcg10", "how far ahead those turns stand among the first 10 (LoCoMo)"),
     _share("beam.r10", "messages of the answer among the first 10 (BEAM)", 0.62),
     _share("beam.r1", "messages of the answer in the first place (BEAM)"),
     _share("beam.r5", "messages of the answer among the first 5 (BEAM)"),
     _share("beam.r20", "messages of the answer among the first 20 (BEAM)"),
+    _share("beam.ndcg10", "how far ahead those messages stand among the first 10 (BEAM)"),
     _share("beam.updated_above", "what is newest stands above what it replaced", 0.80),
+    *(
+        _share(
+            f"{short}.{category}.r10",
+            f"among the first 10, of questions of the kind `{category}` ({short})",
+            0.48 if category == HOPS else None,
+        )
+        for short, categories in CATEGORIES.items()
+        for category in categories
+    ),
 )
 
 
@@ -102,13 +124,19 @@ def tallied(short: str, system: str, came: Sequence[tuple[Mapping[str, Any], lis
         Tally(metric=f"{short}.r{cut}", system=system, items=[recall_of(row, ids, cut) for row, ids in came])
         for cut in CUTS
     ]
-    if short == SETS[LOCOMO]:
-        hops = [recall_of(row, ids, 10) for row, ids in came if row["category"] == "multi_hop"]
-        tallies.append(Tally(metric="locomo.multi_hop.r10", system=system, items=hops))
-    else:
+    tallies.append(Tally(metric=f"{short}.ndcg10", system=system, items=[ndcg_of(*each) for each in came]))
+    if short == SETS[BEAM]:
         updates = [_updated(row, ids) for row, ids in came if row["category"] == "knowledge_update"]
         tallies.append(Tally(metric="beam.updated_above", system=system, items=updates))
-    return tallies
+    kinds = {
+        category: [recall_of(row, ids, 10) for row, ids in came if row["category"] == category]
+        for category in CATEGORIES[short]
+    }
+    return tallies + [
+        Tally(metric=f"{short}.{category}.r10", system=system, items=items)
+        for category, items in kinds.items()
+        if items
+    ]
 
 
 def recall_of(row: Mapping[str, Any], ids: Sequence[str], cut: int) -> Item:
@@ -116,6 +144,14 @@ def recall_of(row: Mapping[str, Any], ids: Sequence[str], cut: int) -> Item:
     found = len(gold & set(ids[:cut])) / len(gold)
     told = {"question": row["text"], "gold": ", ".join(sorted(gold)), "came": ", ".join(ids[:cut])}
     return Item(id=row["id"], part=found, right=found == 1.0, group=row["group"], told=told)
+
+
+def ndcg_of(row: Mapping[str, Any], ids: Sequence[str]) -> Item:
+    """What the places of the right ones are worth, of what they would be worth if all of them came first."""
+    gold = set(row["gold"])
+    worth = [1 / math.log2(place + 1) for place in range(1, DEPTH + 1)]
+    reached = sum(worth[place] for place, each in enumerate(ids[:DEPTH]) if each in gold)
+    return Item(id=row["id"], part=reached / sum(worth[: len(gold)]), group=row["group"])
 
 
 def _updated(row: Mapping[str, Any], ids: Sequence[str]) -> Item:
