@@ -23,6 +23,7 @@ from festinger.memory.memory import Place
 from festinger.memory.pairs import settle_within
 from festinger.memory.prepared import Prepared
 from festinger.memory.recognising import Known, Repeated, recognise_all, reminded
+from festinger.memory.sizing import keep_sized
 from festinger.memory.vectors import Embedded, embed
 from festinger.memory.writing import lock_owners
 from festinger.store.pool import Transaction
@@ -82,6 +83,7 @@ async def _prepared(desk: Desk, place: Place, known: Sequence[Known]) -> list[Kn
     """What goes the long way, with its vectors and with what was said of it and its candidates."""
     new = [each for each in known if isinstance(each, Prepared)]
     vectors = await embed(desk, [words_of(each.said) for each in new])
+    await keep_sized(desk.store, desk.sizing, more=len(new))
     found = await _candidates(desk, place, new, vectors)
     asked = [
         Question(said=each.said, candidates=seen.candidates, ref=each.ref, vectors=vector)

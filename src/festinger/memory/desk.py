@@ -19,6 +19,7 @@ from festinger.memory.decision import Limits, OnContradiction
 from festinger.memory.given import Said
 from festinger.memory.memory import Place
 from festinger.memory.panel import Panel
+from festinger.memory.sizing import Sizing
 from festinger.settings.tree import EpisodesSettings, MemorySettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.redaction import Redacted, redact
@@ -147,6 +148,7 @@ class Desk:
     writer: Writer = no_writer
     sizes: dict[tuple[SpaceId, str], tuple[int, float]] = field(default_factory=dict)
     """How many vectors a space had of a model when somebody last looked, and when that was."""
+    sizing: Sizing = field(default_factory=Sizing)
 
     def new_memory_id(self) -> MemoryId:
         return MemoryId(self.new_id())

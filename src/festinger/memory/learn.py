@@ -21,6 +21,7 @@ from festinger.memory.memory import Place
 from festinger.memory.pairs import judge_pairs, settle_within
 from festinger.memory.prepared import Prepared
 from festinger.memory.recognising import Repeated, Unfit, recognise_all, reminded
+from festinger.memory.sizing import keep_sized
 from festinger.memory.states import lock
 from festinger.memory.telling import told
 from festinger.memory.twins import Twin
@@ -40,6 +41,7 @@ async def learn(desk: Desk, place: Place, given: Given) -> Learned:
         return counted(known)
     vectors = await embed_one(desk, words_of(known.said))  # (7)
     desk.step("embedded")
+    await keep_sized(desk.store, desk.sizing)
     found = await candidates(desk, place, known.said, vectors)  # (8)
     desk.step("candidates")
     compared = await compare(

@@ -52,6 +52,15 @@ where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
 order by (v.embedding::halfvec({dims}) <=> %(probe)s) + 0
 limit %(limit)s;
 
+-- name: believed_size
+-- How many memories the server plans with; -1 if it has never looked.
+select c.reltuples::double precision as believed from pg_class c where c.oid = 'memory'::regclass;
+
+-- name: size_up
+-- Has the server look how large and of what kind the tables are in which learning looks; one that is being built on is
+-- left alone.
+analyze (skip_locked) memory, memory_vector, judgement;
+
 -- name: count_vectors
 -- How many vectors of a model a space has, as far as that matters.
 select count(*) as vectors from (
