@@ -13,6 +13,7 @@ from festinger.bench.hygiene import HYGIENE
 from festinger.bench.learning import LEARN
 from festinger.bench.loops import LOOPS
 from festinger.bench.outcomes import OUTCOMES
+from festinger.bench.precision import PRECISION
 from festinger.bench.proposals import PROPOSALS
 from festinger.bench.proxy import PROXY
 from festinger.bench.recall import RECALL
@@ -31,6 +32,7 @@ SUITES = {
         RECALL,
         ABSTAIN,
         ABLATION,
+        PRECISION,
         DEDUP,
         SUPERSEDE,
         CONTRADICT,
