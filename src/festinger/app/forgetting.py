@@ -19,7 +19,7 @@ from festinger.jobs.work import Queue
 from festinger.llm.call import Caller
 from festinger.llm.port import Model, Purpose
 from festinger.memory.ban import is_forgotten_by
-from festinger.memory.desk import IsForgotten
+from festinger.memory.desk import GiveBack, IsForgotten
 from festinger.memory.forgetting import FORGET_SAID, REMAKE, VACUUM, Eraser, LetGoCited, Plan, forget
 from festinger.memory.growth import shrink
 from festinger.memory.reembedding import REEMBED, reembed
@@ -32,6 +32,7 @@ from festinger.proposals.forgetting import forget as forget_proposals
 from festinger.retrieval.forgetting import forget as forget_recalls
 from festinger.store.forgotten import Ledger, open_ledger
 from festinger.store.home import Layout
+from festinger.store.pool import Transaction
 from festinger.store.spooled import cut_files
 from festinger.store.sweeping import vacuum
 from festinger.text.cutting import Cut
@@ -87,6 +88,17 @@ def rooms_of(app: "App") -> dict[str, "OutcomesRoom | InboxRoom"]:
     """The open rooms that take back what a source brought them, and give it back; proposals cite what was computed."""
     named = {name: getattr(app, name, None) for name in ("outcomes", "inbox")}
     return {name: room for name, room in named.items() if room is not None}
+
+
+def giving_back(app: "App") -> GiveBack:
+    """The port by which a repair that is undone gives back what the other rooms had taken."""
+
+    async def give_back(transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
+        rooms = rooms_of(app)
+        for name, taken in kept.items():
+            await rooms[name].give_back(transaction, space, taken)
+
+    return give_back
 
 
 def forgetting_of(app: "App") -> Forgetting:

@@ -5,14 +5,14 @@ queue. Pairs that wait for a model are judged by a job, tried again as their tim
 the doors; vectors that were missing come by themselves.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from festinger.app.conversing import register_conversing
-from festinger.app.forgetting import ban_of, rooms_of
+from festinger.app.forgetting import ban_of, giving_back
 from festinger.embedding.embedder import Embedder
 from festinger.events.event import Event
 from festinger.ids import MemoryId, SpaceId
@@ -138,11 +138,6 @@ def build_memory(app: "App") -> MemoryRoom:
     async def outcomes_of(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
         return await app.outcomes.outcomes_of(space, memory)
 
-    async def give_back(transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
-        rooms = rooms_of(app)
-        for name, taken in kept.items():
-            await rooms[name].give_back(transaction, space, taken)
-
     def on_read(place: Place, memories: Sequence[UUID]) -> None:
         app.afterwards.write(app.outcomes.note_reads(place, memories))
 
@@ -162,7 +157,7 @@ def build_memory(app: "App") -> MemoryRoom:
         world=app.world.desk,
         surfaced=surfaced,
         outcomes_of=outcomes_of,
-        give_back=give_back,
+        give_back=giving_back(app),
         on_read=on_read,
         ask=ask,
         without_blocks=without_ours,
