@@ -61,6 +61,7 @@ async def test_statements_are_learnt_and_asked_for(tmp_path: Path):
     questions = [
         dict(asked([], ["m1"], id="q1", text="Who is the violin teacher?").row),
         dict(asked([], [], id="q2", text="zorble quix flarn").row),
+        dict(asked([], [], id="q3", text=" ").row),
     ]
     (tmp_path / "precisionmembench").mkdir()
     for name, lines in (("corpus", statements), ("queries", questions)):

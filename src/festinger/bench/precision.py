@@ -64,7 +64,9 @@ class Came:
 async def measure(bench: Bench) -> Measured:
     learnt = by_group(bench.data.rows(SET, "corpus", needs=("group", "id", "text", "status")))
     rows = bench.data.rows(SET, "queries", needs=("group", "id", "text", "never", "also_allowed"))
-    asked = by_group(bench.data.sampled(rows, by=lambda row: str(row["id"])))
+    # A blank question is refused by everybody and says nothing of anybody.
+    worded = [row for row in rows if row["text"].strip()]
+    asked = by_group(bench.data.sampled(worded, by=lambda row: str(row["id"])))
     names = list(filter(bench.wants, RANKINGS))
     came: dict[str, list[Came]] = {name: [] for name in (PRODUCT, *names)}
     async with opened(bench) as app:
