@@ -153,3 +153,23 @@ async def test_another_space_knows_nothing_of_it(store: Store):
 
     assert await records.known(house.desk, other, [about], judges=["rules@1"]) == {}
     assert about.hashes in await records.known(house.desk, MAIN_SPACE, [about], judges=["rules@1"])
+
+
+async def test_pairs_that_wait_are_kept_together_and_those_that_wait_already_are_moved_on(store: Store):
+    house = House(store)
+    first, second, third = (pair(f"Anna paints {thing}", f"Anna draws {thing}") for thing in ("a", "b", "c"))
+    rules, model = unsure("rules@1", "who knows"), unsure("llm:x", "who knows")
+    [waits] = await house.keep(MAIN_SPACE, Opinion(pair=second, judgement=rules))
+
+    kept = await house.keep(
+        MAIN_SPACE,
+        Opinion(pair=first, judgement=rules),
+        Opinion(pair=second, judgement=rules),
+        Opinion(pair=third, judgement=model),
+    )
+
+    found = {each: await records.find(house.desk, MAIN_SPACE, each) for each in kept}
+    assert [found[each].old_ref for each in kept] == [first.old_ref, second.old_ref, third.old_ref]
+    assert kept[1] == waits
+    assert [found[each].attempts for each in kept] == [1, 2, 1]
+    assert [found[each].next_try is None for each in kept] == [True, True, False]

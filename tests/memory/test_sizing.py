@@ -68,7 +68,6 @@ def test_half_of_what_must_be_there_is_near_enough(believed: float, far: bool):
     assert is_far_off(FIRST, believed=believed) is far
 
 
-@pytest.mark.requirement("M-110")
 async def test_whoever_learns_much_at_once_has_the_server_look(store: Store):
     mind = Mind(store)
     for part in ("red", "blue"):

@@ -1,13 +1,17 @@
 -- Judgements: what was said of two statements, and what waits.
 
--- name: keep_judgement
--- Keeps what was said of a pair. A pair that waits already is not kept twice: its row is moved on, and the next of
--- the times to try is the one that belongs to so many tries by this judge.
+-- name: keep_waiting_judgements
+-- Keeps of which pairs a judge was not sure. One that waits already is not kept twice: its row is moved on, and the next
+-- of the times to try is the one that belongs to so many tries by this judge.
 insert into judgement (space_id, id, old_ref, new_ref, old_hash, new_hash, relation, current, confidence, judge,
                        reasoning, guards, prompt_hash, final, attempts, next_try, latency_ms, at)
-values (%(space)s, %(id)s, %(old_ref)s, %(new_ref)s, %(old_hash)s, %(new_hash)s, %(relation)s, %(current)s,
-        %(confidence)s, %(judge)s, %(reasoning)s, %(guards)s, %(prompt_hash)s, %(final)s, 1,
-        (%(tries)s::timestamptz[])[1], %(latency_ms)s, %(now)s)
+select %(space)s, s.id, s.old_ref, s.new_ref, decode(s.old_hash, 'hex'), decode(s.new_hash, 'hex'), s.relation,
+       s.current, s.confidence, s.judge, s.reasoning, array(select jsonb_array_elements_text(s.guards)),
+       s.prompt_hash, false, 1, (%(tries)s::timestamptz[])[1], s.latency_ms, %(now)s
+from jsonb_to_recordset(%(rows)s::jsonb) as s (
+    id uuid, old_ref uuid, new_ref uuid, old_hash text, new_hash text, relation text, current text,
+    confidence double precision, judge text, reasoning text, guards jsonb, prompt_hash text,
+    latency_ms double precision)
 on conflict (space_id, old_ref, new_ref) where not final do update
 set relation = excluded.relation, current = excluded.current, confidence = excluded.confidence,
     judge = excluded.judge, reasoning = excluded.reasoning, guards = excluded.guards,
@@ -15,7 +19,7 @@ set relation = excluded.relation, current = excluded.current, confidence = exclu
     attempts = case when judgement.judge = excluded.judge then judgement.attempts else 0 end + 1,
     next_try = (%(tries)s::timestamptz[])[case when judgement.judge = excluded.judge then judgement.attempts
                                                else 0 end + 1]
-returning id;
+returning id, old_ref, new_ref;
 
 -- name: keep_final_judgements
 -- Keeps what was said of pairs for good: ends the waiting of those that wait, and adds the others.

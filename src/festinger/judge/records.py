@@ -77,66 +77,66 @@ async def known(desk: Desk, space: SpaceId, pairs: Sequence[Pair], *, judges: Se
 async def keep(
     desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]
 ) -> list[UUID]:
-    """Keep what was said, in the transaction of what follows from it; the ids, in the same order.
-
-    What is final is kept at once, however much it is; what waits is kept one by one, for each may wait already.
-    """
+    """Keep what was said, in the transaction of what follows from it; the ids, in the same order."""
     final = [each for each in opinions if each.judgement.final]
     kept = await _keep_final(desk, transaction, space, final) if final else {}
-    for each in opinions:
-        if not each.judgement.final:
-            row = await transaction.one(Q["keep_judgement"], **_columns(desk, space, each))
-            kept[each.pair.old_ref, each.pair.new_ref] = row["id"]
-    ids = [kept[each.pair.old_ref, each.pair.new_ref] for each in opinions]
+    waiting = {_refs(each): each for each in opinions if not each.judgement.final}
+    for judge in dict.fromkeys(each.judgement.judge for each in waiting.values()):
+        unsure = [each for each in waiting.values() if each.judgement.judge == judge]
+        kept |= await _keep_waiting(desk, transaction, space, unsure, judge=judge)
+    ids = [kept[_refs(each)] for each in opinions]
     told = [_happening(id_, each) for id_, each in zip(ids, opinions, strict=True)]
     await desk.outbox.emit_all(transaction, told, space=space)
     return ids
 
 
+Kept = dict[tuple[UUID, UUID], UUID]
+"""Where something was kept, by its pair."""
+
+
+def _refs(opinion: Opinion) -> tuple[UUID, UUID]:
+    return opinion.pair.old_ref, opinion.pair.new_ref
+
+
 async def _keep_final(
     desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]
-) -> dict[tuple[UUID, UUID], UUID]:
-    """Where each was kept, by its pair."""
-    rows = [_columns(desk, space, each) for each in opinions]
-    hashes = ("old_hash", "new_hash")
-    told = [
-        {name: row[name].hex() if name in hashes else row[name] for name in _FINAL_COLUMNS} for row in rows
-    ]
+) -> Kept:
     found = await transaction.all(
-        Q["keep_final_judgements"], space=space, now=desk.clock(), rows=json.dumps(told, default=str)
+        Q["keep_final_judgements"], space=space, now=desk.clock(), rows=_rows(desk, opinions)
     )
     return {(row["old_ref"], row["new_ref"]): row["id"] for row in found}
 
 
-_FINAL_COLUMNS = (
-    "id",
-    "old_ref",
-    "new_ref",
-    "old_hash",
-    "new_hash",
-    "relation",
-    "current",
-    "confidence",
-    "judge",
-    "reasoning",
-    "guards",
-    "prompt_hash",
-    "latency_ms",
-)
+async def _keep_waiting(
+    desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion], *, judge: str
+) -> Kept:
+    """Of which pairs one judge was not sure; each may wait already."""
+    now, most = desk.clock(), desk.max_tries(space)
+    found = await transaction.all(
+        Q["keep_waiting_judgements"],
+        space=space,
+        now=now,
+        tries=[next_try(judge, attempts=n, now=now, max_tries=most) for n in range(1, most + 1)],
+        # In one order everywhere, or two processes would wait for each other's rows.
+        rows=_rows(desk, sorted(opinions, key=_refs)),
+    )
+    return {(row["old_ref"], row["new_ref"]): row["id"] for row in found}
 
 
-def _columns(desk: Desk, space: SpaceId, opinion: Opinion) -> dict[str, Any]:
-    said, pair, now = opinion.judgement, opinion.pair, desk.clock()
+def _rows(desk: Desk, opinions: Sequence[Opinion]) -> str:
+    """Opinions as the statements read them."""
+    return json.dumps([_columns(desk, each) for each in opinions], default=str)
+
+
+def _columns(desk: Desk, opinion: Opinion) -> dict[str, Any]:
+    said, pair = opinion.judgement, opinion.pair
     old_hash, new_hash = pair.hashes
-    most = desk.max_tries(space)
-    tries = [next_try(said.judge, attempts=n, now=now, max_tries=most) for n in range(1, most + 1)]
     return {
-        "space": space,
         "id": desk.new_id(),
         "old_ref": pair.old_ref,
         "new_ref": pair.new_ref,
-        "old_hash": old_hash,
-        "new_hash": new_hash,
+        "old_hash": old_hash.hex(),
+        "new_hash": new_hash.hex(),
         "relation": said.relation.value,
         "current": said.current.value,
         "confidence": said.confidence,
@@ -144,10 +144,7 @@ def _columns(desk: Desk, space: SpaceId, opinion: Opinion) -> dict[str, Any]:
         "reasoning": said.reasoning,
         "guards": [guard.value for guard in said.guards],
         "prompt_hash": said.prompt_hash,
-        "final": said.final,
-        "tries": [None] if said.final else tries,
         "latency_ms": opinion.latency_ms,
-        "now": now,
     }
 
 
