@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from uuid import UUID
 
 import psutil
 
@@ -36,13 +37,17 @@ from festinger.memory.memory import Place
 from festinger.memory.prepared import Prepared
 from festinger.memory.storing import put_unheard
 from festinger.memory.vectors import embed
+from festinger.retrieval.arms import embed_cue, find, read_words, size_of
 from festinger.retrieval.counting import recount
+from festinger.retrieval.cue import read_cue
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.recall import recall
+from festinger.retrieval.scoring import VECTOR_ARM
 from festinger.retrieval.wish import wished
 from festinger.seeing.logs import configure
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
+from festinger.store.pool import Plan
 from festinger.store.postmaster import postmaster_of
 from festinger.store.queries import queries_of
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
@@ -58,6 +63,11 @@ SMALL_SHARE = 0.002
 CALLERS = 8
 LIMIT = 10
 TRIES = 200
+SHARES = {"100": 1, "10": 10, "1": 100}
+"""Every how many statements carry a tag, by the percentage of them that it leaves."""
+EVERYTHING = 10**9
+COMPARED = 40
+"""Cues whose nearest are compared with those that reading everything gives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +101,8 @@ class Stand:
     door_mb: float = 0.0
     store_mb: float = 0.0
     disk_bytes: int = 0
+    alike: dict[str, float] = field(default_factory=dict)
+    """Share of the nearest that the search by meaning gives, by how much a filter leaves."""
     refused: int = 0
     """Recalls that the store had no time for at first."""
 
@@ -156,7 +168,37 @@ class Recalling:
         stand.crowd_seconds = system_stopwatch() - began
         stand.crowd = [took for part in parts for took in part]
         stand.refused, self.refused = self.refused, 0
+        stand.alike = {tag: await self._alike(asked[:COMPARED], tag) for tag in SHARES}
         return stand
+
+    async def _alike(self, asked: Sequence[str], tag: str) -> float:
+        """How much of what lies nearest among the memories with a tag is found."""
+        found = [
+            (await self._nearest(cue, tag), await self._nearest(cue, tag, few=EVERYTHING)) for cue in asked
+        ]
+        return sum(len(one & other) for one, other in found) / max(1, sum(len(other) for _, other in found))
+
+    async def _nearest(self, cue: str, tag: str, *, few: int = READ_WHOLE_BELOW) -> set[UUID]:
+        now = self._app.tools.clock()
+        # What all memories carry narrows nothing; without it the index is searched as by everybody.
+        wish = wished(cue, now=now, tags=() if SHARES[tag] == 1 else (tag,))
+        read, probe = read_cue(cue, now=now), await embed_cue(self._toy, read_cue(cue, now=now))
+        assert probe is not None
+        place = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
+        async with self._desk.store.transaction(patient=True, plan=Plan.ANEW) as transaction:
+            size = await size_of(self._desk, transaction, place, probe.model)
+            words = await read_words(self._desk, transaction, place, read, probe=probe)
+            found = await find(
+                transaction,
+                place,
+                wish,
+                read=words,
+                probe=probe,
+                size=size,
+                settings=self._desk.terms(MAIN_SPACE).retrieval,
+                few=few,
+            )
+        return set(found.arms.get(VECTOR_ARM, ()))
 
     async def _caller(self, asked: Sequence[str]) -> list[float]:
         return [await self._took(MAIN_SPACE, cue) for cue in asked]
@@ -206,13 +248,13 @@ async def put_texts(app: App, space: SpaceId, texts: Sequence[str]) -> list[Memo
     place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("filling"))
     said = [
         marked(
-            Given(text=text, origin=Origin.PERSON),
+            Given(text=text, origin=Origin.PERSON, tags=_tags(number)),
             Cleaned(text=text, redactions=(), hid=False),
             owner=DEFAULT_AGENT,
             trust=1.0,
             at=at,
         )
-        for text in texts
+        for number, text in enumerate(texts)
     ]
     vectors = await embed(desk, [words_of(each) for each in said])
     many = [
@@ -222,6 +264,10 @@ async def put_texts(app: App, space: SpaceId, texts: Sequence[str]) -> list[Memo
     async with desk.store.transaction(patient=True) as transaction:
         await put_unheard(desk, transaction, many)
     return [each.ref for each in many]
+
+
+def _tags(number: int) -> tuple[str, ...]:
+    return tuple(tag for tag, every in SHARES.items() if number % every == 0)
 
 
 def _busy_seconds() -> float:

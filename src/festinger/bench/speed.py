@@ -19,7 +19,7 @@ from festinger.bench.curve import Curve
 from festinger.bench.house import run_apart, throw_away_home
 from festinger.bench.large_memory import cues, statements
 from festinger.bench.learning import slope
-from festinger.bench.recalling import AMOUNTS, LIMIT, MODEL, Stand
+from festinger.bench.recalling import AMOUNTS, COMPARED, LIMIT, MODEL, SHARES, Stand
 from festinger.bench.result import Metric, Op, Sample, System, at_least, at_most, percentile
 from festinger.bench.stores import STORES, Asked, Texts, asked_of
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
@@ -60,6 +60,15 @@ SPEED_METRICS: Sequence[Metric] = (
         unit="times",
         about="mem0's median against ours, both with embedding",
         goal=at_least(5),
+    ),
+    *(
+        Metric(
+            name=f"speed.recall.alike.{share}",
+            unit="share",
+            about=f"of the nearest 50 that are found where a filter leaves {share} %",
+            goal=at_least(0.95),
+        )
+        for share in SHARES
     ),
     Metric(name="size.disk", unit="KB", about="a memory on disk with its indexes", goal=at_most(6)),
     Metric(name="size.resident", unit="MB", about="the process that recalls", goal=at_most(700)),
@@ -126,6 +135,7 @@ def samples(stands: Sequence[Stand], *, embedding: float) -> list[Sample]:
         "size.resident": (last.door_mb, 1),
         "size.store": (last.store_mb, 1),
     }
+    found |= {f"speed.recall.alike.{share}": (last.alike[share], COMPARED) for share in SHARES}
     return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
 
 
