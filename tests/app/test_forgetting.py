@@ -118,7 +118,6 @@ async def left(at: Approving, seen: dict[str, Sighted]) -> dict[str, tuple[str, 
     return found
 
 
-@pytest.mark.requirement("M-84")
 async def test_a_repair_takes_back_what_a_session_brought_to_every_room_and_undoing_it_gives_all_back(
     database_url: str, tmp_path: Path
 ):
@@ -144,7 +143,6 @@ async def test_a_repair_takes_back_what_a_session_brought_to_every_room_and_undo
         assert await everything(at) == before
 
 
-@pytest.mark.requirement("M-84")
 async def test_a_repair_that_forgets_leaves_no_word_of_what_was_proposed_there(
     database_url: str, tmp_path: Path
 ):

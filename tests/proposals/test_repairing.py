@@ -36,7 +36,6 @@ def counts(proposal: Proposal) -> tuple[Any, ...]:
     return (proposal.seen_count, proposal.days_seen, proposal.sightings, proposal.first_seen, proposal.state)
 
 
-@pytest.mark.requirement("M-84")
 async def test_without_a_bad_session_the_votes_are_as_if_it_had_never_spoken(store: Store):
     room = Room(store)
     seen = await room.sight(session="bad", days_ago=12)
@@ -54,7 +53,6 @@ async def test_without_a_bad_session_the_votes_are_as_if_it_had_never_spoken(sto
     assert [each.counted for each in await room.sightings()] == [True] * 3
 
 
-@pytest.mark.requirement("M-84")
 async def test_what_only_a_bad_session_made_ripe_waits_again_and_comes_back_with_it(store: Store):
     court = Court(store)
     for session, days in (("bad", 12), ("good", 9)):
@@ -74,7 +72,6 @@ async def test_what_only_a_bad_session_made_ripe_waits_again_and_comes_back_with
     assert (after.state, after.promoted_at) == (before.state, before.promoted_at)
 
 
-@pytest.mark.requirement("M-84")
 async def test_what_people_decided_or_asked_for_stays(store: Store):
     court = Court(store)
     applied = await court.promoted()
@@ -95,7 +92,6 @@ async def test_what_people_decided_or_asked_for_stays(store: Store):
     }
 
 
-@pytest.mark.requirement("M-84")
 async def test_sessions_that_a_flood_had_kept_from_voting_vote_again(store: Store):
     room = Room(store)
     for session in ("bad", "a", "b", "bad", "c", "d"):
@@ -112,7 +108,6 @@ async def test_sessions_that_a_flood_had_kept_from_voting_vote_again(store: Stor
     assert {each.session_id: each.uncounted_because for each in await room.sightings()} == before
 
 
-@pytest.mark.requirement("M-84")
 @pytest.mark.parametrize(
     ("selector", "bad", "left"),
     [
