@@ -29,7 +29,8 @@
     │   ├── Stale                     412
     │   │   └── Outdated              409
     │   ├── TooDeep
-    │   └── UndoBlocked
+    │   ├── UndoBlocked
+    │   └── Unseen
     ├── NotAuthenticated              401  exit 6
     │   └── BadSignature
     ├── NotAuthorised                 403  exit 6
@@ -240,10 +241,6 @@ class OneByOne(Refused):
     """These must be decided one by one."""
 
 
-class Unseen(Refused):
-    """Something must be looked at before this is decided."""
-
-
 class Replayed(Refused):
     """This idempotency key was already used with another body."""
 
@@ -283,6 +280,10 @@ class UndoBlocked(Refused):
     """This change can no longer be undone, because later changes stand on it."""
 
     default_hint = "Undo the later changes first."
+
+
+class Unseen(Refused):
+    """Something must be looked at before this is decided."""
 
 
 class NotAuthenticated(FestingerError):
