@@ -11,11 +11,12 @@ select case when %(owner)s::text is null
     end as own;
 
 -- name: newest_of_owners
--- How far the memories go that an agent sees: its own, and the shared ones.
+-- How far the memories go that an agent sees: its own, and the shared ones. The order names the owner too, because for
+-- the server `is null` makes a column no constant: without that it would read and sort all that is shared.
 select coalesce((select m.seq from memory m where m.space_id = %(space)s and m.agent_id = %(owner)s
-                 order by m.seq desc limit 1), 0) as own,
+                 order by m.agent_id desc, m.seq desc limit 1), 0) as own,
        coalesce((select m.seq from memory m where m.space_id = %(space)s and m.agent_id is null
-                 order by m.seq desc limit 1), 0) as shared;
+                 order by m.agent_id desc, m.seq desc limit 1), 0) as shared;
 
 -- name: twins
 -- What was said in the same words, or in words of the same gist; the best first.

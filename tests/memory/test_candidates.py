@@ -1,0 +1,23 @@
+"""How candidates are looked for: in a time that does not grow with what is remembered."""
+
+from tests.jobs.desk import ask
+
+from festinger.ids import MAIN_SPACE
+from festinger.store.pool import Store
+from festinger.store.queries import Query, queries_of
+
+Q = queries_of("festinger.memory")
+
+UNSORTED = ask("select set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)")
+
+
+async def test_the_newest_memory_is_found_by_the_index_without_sorting_all(store: Store):
+    asked = Q["newest_of_owners"]
+    plan = Query(room=asked.room, name="plan", purpose="", sql=f"explain {asked.sql}")
+    async with store.transaction() as transaction:
+        await transaction.all(UNSORTED)
+        found = await transaction.all(plan, space=MAIN_SPACE, owner="ada")
+
+    told = "\n".join(str(row["QUERY PLAN"]) for row in found)
+    assert told.count("memory_order") == 2
+    assert "Sort" not in told
