@@ -2,24 +2,32 @@
 
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from tests.app.house import Hands, fixed_tools, opened
 from tests.jobs.desk import drain, rows, run_sql
 from tests.memory.episodes.talking import PLAN
+from tests.memory.oblivion import places_of
 
 import festinger
-from festinger.app.conversing import CLOSE_IDLE, MOST_SESSIONS, remember_session
+from festinger.app.conversing import CLOSE_IDLE, CUT, MOST_SESSIONS, remember_session
 from festinger.app.memory import Memory
 from festinger.app.wiring import App
 from festinger.errors import BadInput, NotFound
-from festinger.ids import MAIN_SPACE, AgentId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.memory.episodes.keeping import append
 from festinger.memory.episodes.listing import page
 from festinger.memory.memory import Place
+from festinger.retrieval.turns import index_turns
+from festinger.store.exchanges import StoredExchange, Words, session_messages, write_exchanges
 from festinger.store.versions import versions
 
 HASHED = {"embedding__model": "hashed:64"}
+LEARNT = (
+    "update episode set state = 'closed', closed_by = 'idle', closed_at = opened_at, facts_at = opened_at"
+)
+PLACE = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("s1"))
 
 
 def handle(app: App, session: str = "s1") -> Memory:
@@ -144,3 +152,56 @@ async def test_what_is_not_there_is_not_found_through_the_handle(database_url: s
         with pytest.raises(NotFound):
             await memory.update_episode(nobody, title="x")
         assert await run_sql(app.store, "delete from censor") == 0
+
+
+@pytest.mark.requirement("M-59")
+async def test_words_that_were_kept_long_enough_stand_nowhere_any_more(database_url: str, tmp_path: Path):
+    hands = Hands()
+    reply = Words(id=UUID(int=2), role="assistant", origin=Origin.MODEL, text="Quillwort it is.")
+    exchange = StoredExchange(
+        id=UUID(int=1),
+        session=SessionId("s1"),
+        agent=DEFAULT_AGENT,
+        request="r1",
+        at=hands.now,
+        said=(Words(id=UUID(int=3), role="user", origin=Origin.PERSON, text="Plant a quillwort."),),
+        reply=reply,
+        tool_calls=[{"id": "1", "name": "sow", "arguments": '{"seed": "quillwort"}'}],
+        thinking="They want a quillwort.",
+        ended="whole",
+        model="m",
+        tokens_read=None,
+        tokens_written=None,
+        recollection=None,
+    )
+    async with opened(
+        database_url,
+        tmp_path,
+        tools=fixed_tools(hands),
+        episodes__keep_raw_days=30,
+        embedding__model="hashed:64",
+    ) as app:
+        async with app.store.transaction() as transaction:
+            await write_exchanges(transaction, MAIN_SPACE, [exchange])
+        for words in exchange.words:
+            await append(app.memory.desk, PLACE, words.role, words.text, at=hands.now)
+        await index_turns(app.recall.desk, MAIN_SPACE)
+        await run_sql(app.store, LEARNT)
+        await app.jobs.run_now(CUT)
+        await drain(app.jobs)
+        before = set(await places_of(app.store, "quillwort"))
+
+        hands.forward(timedelta(days=31))
+        await app.jobs.run_now(CUT)
+        await drain(app.jobs)
+        after = await places_of(app.store, "quillwort")
+        kept = await session_messages(app.store, MAIN_SPACE, SessionId("s1"))
+
+    assert {place.split(".")[1] for place in before} >= {
+        "exchange",
+        "exchange_message",
+        "turn_index",
+        "episode_turn",
+    }
+    assert after == []
+    assert [message.id for message in kept] == [UUID(int=3), UUID(int=2)]

@@ -21,7 +21,7 @@ from festinger.memory.censors.escalation import escalate_censor, is_warning
 from festinger.memory.censors.watch import ROOM
 from festinger.memory.episodes.capturing import keep_exchange
 from festinger.memory.episodes.episode import ClosedBy, State
-from festinger.memory.episodes.keeping import SUM_UP, close, close_stale, cut_old_turns
+from festinger.memory.episodes.keeping import SUM_UP, close, close_stale, cut_old_turns, kept_since
 from festinger.memory.episodes.lessons import tie_decision
 from festinger.memory.episodes.listing import page
 from festinger.memory.episodes.summing import (
@@ -31,6 +31,8 @@ from festinger.memory.episodes.summing import (
     summarise,
     take_up,
 )
+from festinger.retrieval.forgetting import forget_old_turns
+from festinger.store.exchanges import cut_messages
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:
@@ -85,7 +87,10 @@ def _register_episodes(app: "App", room: "MemoryRoom") -> None:
 
     async def cut(_run: Run) -> None:
         for space in app.directory.ids():
-            await cut_old_turns(desk, space)
+            if before := kept_since(desk, space):
+                await cut_old_turns(desk, space)
+                await forget_old_turns(app.recall.desk, space)
+                await cut_messages(app.store, space, before=before)
 
     app.outbox.subscribe("exchange_captured", KEEP, keep)
     app.outbox.subscribe("episode_closed", SUMMARISE, ask)

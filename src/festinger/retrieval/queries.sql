@@ -553,6 +553,15 @@ with cut as (
 )
 select distinct g.turn_id from gone g;
 
+-- name: unindex_old_turns
+-- Takes turns out of the index whose words are not kept any longer; which.
+with gone as (
+    delete from turn_index t using episode e
+    where t.space_id = %(space)s and e.space_id = %(space)s and e.id = t.episode_id and e.raw_cut_at is not null
+    returning t.turn_id
+)
+select distinct g.turn_id from gone g;
+
 -- name: forget_recalls
 -- Erases the recalls that brought some memories or turns to mind, with what was asked.
 delete from recall r using (

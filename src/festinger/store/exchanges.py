@@ -160,6 +160,11 @@ async def messages_with(transaction: Transaction, space: SpaceId, cuts: Iterable
     return sorted(found)
 
 
+async def cut_messages(store: Store, space: SpaceId, *, before: datetime) -> int:
+    """Cut the words of what was said before some moment; how many messages."""
+    return await store.run(Q["cut_messages"], space=space, before=before)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastExchange:
     """An exchange of a session, without the words of its messages."""

@@ -602,6 +602,15 @@ returning id;
 -- The messages in which something was said.
 select m.id from exchange_message m where m.space_id = %(space)s and m.text ~* %(pattern)s;
 
+-- name: cut_messages
+-- Cuts what was said, thought and called before some moment. That it was said stays known, so nothing is written twice.
+with thoughts as (
+    update exchange e set thinking = null, tool_calls = '[]'
+    where e.space_id = %(space)s and e.at < %(before)s and (e.thinking is not null or e.tool_calls <> '[]')
+)
+update exchange_message m set text = ''
+where m.space_id = %(space)s and m.at < %(before)s and m.text <> '';
+
 -- name: read_messages
 -- What was said, by id.
 select id, exchange_id, session_id, seq, role, origin, text, at from exchange_message

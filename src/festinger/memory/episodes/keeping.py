@@ -182,11 +182,16 @@ async def close_stale(desk: Desk, space: SpaceId) -> list[Episode]:
 
 async def cut_old_turns(desk: Desk, space: SpaceId) -> int:
     """Cut the words of episodes that were kept long enough, if they are not to be kept for ever; how many turns."""
-    days = desk.terms(space).episodes.keep_raw_days
-    if not days:
+    before = kept_since(desk, space)
+    if before is None:
         return 0
-    now = desk.clock()
-    return await desk.store.run(Q["cut_turns"], space=space, before=now - timedelta(days=days), at=now)
+    return await desk.store.run(Q["cut_turns"], space=space, before=before, at=desk.clock())
+
+
+def kept_since(desk: Desk, space: SpaceId) -> datetime | None:
+    """From when on words are kept as they were said; none if all of them are."""
+    days = desk.terms(space).episodes.keep_raw_days
+    return desk.clock() - timedelta(days=days) if days else None
 
 
 def end_of(episode: Episode, *, at: datetime, terms: EpisodesSettings) -> ClosedBy | None:
