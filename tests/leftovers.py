@@ -80,7 +80,8 @@ def files(grounds: Grounds) -> list[Path]:
 
 def end(processes: Iterable[psutil.Process]) -> list[str]:
     """Wait for processes that are ending, stop the others, and name those."""
-    _, alive = psutil.wait_procs(list(processes), timeout=PATIENCE_S)
+    _, waited = psutil.wait_procs(list(processes), timeout=PATIENCE_S)
+    alive = [process for process in waited if _lives(process)]
     named = [f"process {process.pid}: {_command(process)}" for process in alive]
     for process in alive:
         process.kill()
@@ -90,8 +91,16 @@ def end(processes: Iterable[psutil.Process]) -> list[str]:
 
 def _carries(process: psutil.Process, name: str) -> bool:
     try:
-        return process.status() != psutil.STATUS_ZOMBIE and process.environ().get(RUN) == name
+        return _lives(process) and process.environ().get(RUN) == name
     except (psutil.NoSuchProcess, psutil.AccessDenied, OSError):
+        return False
+
+
+def _lives(process: psutil.Process) -> bool:
+    """Whether it can still do anything. One that ended stays listed until its parent asks, which may be never."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
 
 

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from festinger.app.spaces import open_space
 from festinger.app.wiring import App, Start, open_app
-from festinger.bench.house import throw_away_home
+from festinger.bench.house import settings_at, throw_away_home
 from festinger.bench.suite import Bench
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
 from festinger.jobs.worker import Crew
@@ -30,8 +30,6 @@ from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Recalled
 from festinger.retrieval.turns import index_turns
 from festinger.retrieval.wish import wished
-from festinger.settings.deployment import this_process
-from festinger.settings.live import LiveSettings
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.bench")
@@ -114,8 +112,7 @@ async def opened(bench: Bench, **settings: Any) -> AsyncIterator[App]:
 
 @asynccontextmanager
 async def at_home(home: Path, **settings: Any) -> AsyncIterator[App]:
-    flags = {"home": str(home), "offline": True, "log.level": "error", **settings}
-    live = LiveSettings(this_process(config=None, flags=flags))
+    live = settings_at(home, {"log.level": "error", **settings})
     async with open_app(live, door="bench", progress=lambda _: None, start=Start(providers=True)) as app:
         yield app
 

@@ -6,15 +6,18 @@ the upstream is the stub, and the embedded server is stopped by us and at once, 
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from festinger.bench.load import HOST
 from festinger.bench.server import Program, bare_environment, free_port
 from festinger.bench.suite import PRODUCT
 from festinger.clock import Stopwatch
 from festinger.errors import CannotStart
+from festinger.settings.deployment import Deployment
+from festinger.settings.live import LiveSettings
 from festinger.store.home import Layout
 from festinger.store.idle import stop_if_idle
 
@@ -30,6 +33,14 @@ async def throw_away_home(folder: Path, *, stopwatch: Stopwatch) -> AsyncIterato
         yield home
     finally:
         await stop_if_idle(Layout(home=home.resolve()), stopwatch=stopwatch)
+
+
+def settings_at(home: Path, given: Mapping[str, Any]) -> LiveSettings:
+    """What this process is told while it works on a home itself: nothing that its user has set for others."""
+    told = {"home": str(home), "secrets.key_file": str(home.parent / "key"), "offline": True, **given}
+    return LiveSettings(
+        Deployment(environment={}, folder=home.parent, config_folder=home.parent, command_line=told)
+    )
 
 
 def own_environment(home: Path) -> dict[str, str]:

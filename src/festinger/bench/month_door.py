@@ -21,6 +21,7 @@ from aiohttp import web
 from festinger.app.memory import Memory
 from festinger.app.tools import Tools
 from festinger.app.wiring import App, Start, open_app
+from festinger.bench.house import settings_at
 from festinger.bench.load import HOST, connect, request
 from festinger.bench.month import FIRST_DAY
 from festinger.clock import system_stopwatch
@@ -37,8 +38,6 @@ from festinger.proxy.serve import serving
 from festinger.proxy.spool import Spool
 from festinger.proxy.upstream import open_upstream
 from festinger.proxy.writer import Writer
-from festinger.settings.deployment import Deployment
-from festinger.settings.live import LiveSettings
 from festinger.text.blocks import CLOSE, OPEN
 
 PATH = "/v1/chat/completions"
@@ -130,13 +129,9 @@ async def month_door(home: Path, *, seed: int, **settings: object) -> AsyncItera
         clock=hands.clock, chance=chance, entropy=chance.randbytes, new_id=id_maker(hands.clock, chance)
     )
     async with _model(stub) as upstream:
-        key = str(home.parent / "key")
-        given = {"home": str(home), "secrets.key_file": key, "offline": True, "proxy.upstream": upstream}
-        given |= WAITS
+        given = {"proxy.upstream": upstream, **WAITS}
         given |= {name.replace("__", "."): value for name, value in settings.items()}
-        live = LiveSettings(
-            Deployment(environment={}, folder=home.parent, config_folder=home.parent, command_line=given)
-        )
+        live = settings_at(home, given)
         start = Start(providers=True)
         async with open_app(live, door="bench", progress=_quietly, start=start, tools=tools) as app:
             await app.world.need(MAIN_SPACE)

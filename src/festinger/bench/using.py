@@ -20,7 +20,7 @@ from festinger.app.spaces import open_space
 from festinger.app.tools import Tools
 from festinger.app.wiring import App, Start, open_app
 from festinger.bench.conversations import by_group
-from festinger.bench.house import throw_away_home
+from festinger.bench.house import settings_at, throw_away_home
 from festinger.bench.result import Metric, Op, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite, silence
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId, id_maker
@@ -35,8 +35,6 @@ from festinger.outcomes.recalls import observe_recall
 from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Recalled
 from festinger.retrieval.wish import wished
-from festinger.settings.deployment import this_process
-from festinger.settings.live import LiveSettings
 
 LOCOMO = "locomo"
 CUT = 10
@@ -310,8 +308,7 @@ async def _opened(bench: Bench, *, name: str) -> AsyncIterator[tuple[App, Days]]
     folder = bench.folder / name
     folder.mkdir(exist_ok=True)
     async with throw_away_home(folder, stopwatch=bench.stopwatch) as home:
-        flags = {"home": str(home), "offline": True, "log.level": "error"}
-        live = LiveSettings(this_process(config=None, flags=flags))
+        live = settings_at(home, {"log.level": "error"})
         async with open_app(
             live, door="bench", progress=silence, start=Start(providers=True), tools=tools
         ) as app:
