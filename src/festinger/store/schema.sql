@@ -1912,7 +1912,14 @@ CREATE TABLE public.urd_cause (
     model text,
     prompt_hash text,
     cost_usd numeric,
-    at timestamp with time zone NOT NULL
+    at timestamp with time zone NOT NULL,
+    is_isa boolean,
+    confidence double precision,
+    source text,
+    from_quarantine boolean,
+    last_at timestamp with time zone,
+    CONSTRAINT urd_cause_confidence_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision))),
+    CONSTRAINT urd_cause_source_check CHECK ((source = ANY (ARRAY['cloud_llm'::text, 'inferred'::text, 'festinger'::text, 'gutask'::text])))
 );
 
 COMMENT ON TABLE public.urd_cause IS 'who said each triple, whether it stands or waits; kept when an edge gives way, so that it can come back';
@@ -1920,6 +1927,16 @@ COMMENT ON TABLE public.urd_cause IS 'who said each triple, whether it stands or
 COMMENT ON COLUMN public.urd_cause.id IS 'the concept of the triple';
 
 COMMENT ON COLUMN public.urd_cause.cost_usd IS 'what the model call cost that wrote it; null if unknown or none';
+
+COMMENT ON COLUMN public.urd_cause.is_isa IS 'whether it said kind or part; none, like what follows, where that was not kept yet';
+
+COMMENT ON COLUMN public.urd_cause.confidence IS 'of the statement, from 0 to 1';
+
+COMMENT ON COLUMN public.urd_cause.source IS 'by which way it was said';
+
+COMMENT ON COLUMN public.urd_cause.from_quarantine IS 'whether it was let in because enough others had said it';
+
+COMMENT ON COLUMN public.urd_cause.last_at IS 'when it said so last';
 
 CREATE TABLE public.urd_history (
     space_id text NOT NULL,
@@ -1970,7 +1987,9 @@ CREATE TABLE public.urd_outcome (
     is_explicit boolean NOT NULL,
     moved double precision NOT NULL,
     at timestamp with time zone NOT NULL,
-    CONSTRAINT urd_outcome_outcome_check CHECK ((outcome = ANY (ARRAY['acted'::text, 'contradicted'::text])))
+    weight double precision,
+    CONSTRAINT urd_outcome_outcome_check CHECK ((outcome = ANY (ARRAY['acted'::text, 'contradicted'::text]))),
+    CONSTRAINT urd_outcome_weight_check CHECK (((weight >= (0)::double precision) AND (weight <= (1)::double precision)))
 );
 
 COMMENT ON TABLE public.urd_outcome IS 'what came of notes that showed an edge, once a cause';
@@ -1978,6 +1997,8 @@ COMMENT ON TABLE public.urd_outcome IS 'what came of notes that showed an edge, 
 COMMENT ON COLUMN public.urd_outcome.id IS 'the concept of the edge';
 
 COMMENT ON COLUMN public.urd_outcome.moved IS 'by how much it moved the confidence of the edge';
+
+COMMENT ON COLUMN public.urd_outcome.weight IS 'share of a full step that it counted for; none where that was not kept yet';
 
 CREATE TABLE public.verdict (
     space_id text NOT NULL,

@@ -97,12 +97,15 @@ async def _add(change: Writing, rows: Mapping[str, SoasRow], said: Iterable[Stat
     )
     first = statements[0]
     triples = {"space": change.space, "ids": ids, "parents": parents, "dims": dims}
+    said_so = {
+        "isas": [each.is_isa for each in statements],
+        "confidences": [each.confidence for each in statements],
+        "source": first.source.value,
+    }
     await change.transaction.run(
         Q["put_edges"],
         **triples,
-        isas=[each.is_isa for each in statements],
-        confidences=[each.confidence for each in statements],
-        source=first.source.value,
+        **said_so,
         origin=first.origin.value,
         person_stated=first.is_of_person,
         at=change.now,
@@ -112,6 +115,7 @@ async def _add(change: Writing, rows: Mapping[str, SoasRow], said: Iterable[Stat
     await change.transaction.run(
         Q["add_causes"],
         **triples,
+        **said_so,
         agent=because.agent,
         session=because.session,
         day=because.day,

@@ -59,7 +59,9 @@ async def observe_in(
     share = weight if is_explicit else min(weight, INFERRED_WEIGHT)
     confidence = await _confidence(change, edge, outcome, share=share, is_explicit=is_explicit)
     moved = confidence - edge.confidence
-    if not await _is_new(change, edge, outcome, because=cause, moved=moved, is_explicit=is_explicit):
+    if not await _is_new(
+        change, edge, outcome, because=cause, moved=moved, share=share, is_explicit=is_explicit
+    ):
         return None
     is_confirmed = is_explicit and outcome is Outcome.ACTED
     confirmed = change.now if is_confirmed else edge.last_confirmed
@@ -103,7 +105,14 @@ async def _confidence(
 
 
 async def _is_new(
-    change: Writing, edge: UrdEdge, outcome: Outcome, *, because: Cause, moved: float, is_explicit: bool
+    change: Writing,
+    edge: UrdEdge,
+    outcome: Outcome,
+    *,
+    because: Cause,
+    moved: float,
+    share: float,
+    is_explicit: bool,
 ) -> bool:
     row = await change.transaction.maybe(
         Q["add_outcome"],
@@ -118,6 +127,7 @@ async def _is_new(
         outcome=outcome.value,
         is_explicit=is_explicit,
         moved=moved,
+        weight=share,
         at=change.now,
     )
     return row is not None

@@ -166,19 +166,21 @@ where space_id = %(space)s and id = %(id)s and parent_id = %(parent_id)s and dim
 delete from urd where space_id = %(space)s and id = %(concept)s and dim_id = %(dim)s;
 
 -- name: add_cause
--- Notes who said a triple; a row if this cause is new for it.
+-- Notes who said a triple, and how; whether this cause is new for it.
 insert into urd_cause (space_id, id, parent_id, dim_id, agent, session_id, day, origin, message_id, model, prompt_hash,
-                       cost_usd, at)
+                       cost_usd, at, is_isa, confidence, source, from_quarantine, last_at)
 values (%(space)s, %(concept)s, %(parent)s, %(dim)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(message)s,
-        %(model)s, %(prompt_hash)s, %(cost_usd)s, %(at)s)
-on conflict do nothing
-returning id;
+        %(model)s, %(prompt_hash)s, %(cost_usd)s, %(at)s, %(is_isa)s, %(confidence)s, %(source)s, %(from_quarantine)s,
+        %(at)s)
+on conflict (space_id, id, parent_id, dim_id, agent, session_id, day, origin) do update set last_at = excluded.last_at
+returning (xmax = 0) as is_new;
 
 -- name: copy_causes
 -- Who said a triple also said it where it stands now.
 insert into urd_cause (space_id, id, parent_id, dim_id, agent, session_id, day, origin, message_id, model, prompt_hash,
-                       cost_usd, at)
-select space_id, id, parent_id, %(to_dim)s, agent, session_id, day, origin, message_id, model, prompt_hash, cost_usd, at
+                       cost_usd, at, is_isa, confidence, source, from_quarantine, last_at)
+select space_id, id, parent_id, %(to_dim)s, agent, session_id, day, origin, message_id, model, prompt_hash, cost_usd, at,
+       is_isa, confidence, source, from_quarantine, last_at
 from urd_cause
 where space_id = %(space)s and id = %(concept)s and parent_id = %(parent)s and dim_id = %(dim)s
 on conflict do nothing;
@@ -594,9 +596,12 @@ where u.space_id = %(space)s and u.version = %(version)s and u.id = any(%(ids)s)
 
 -- name: add_causes
 -- Notes who said many triples.
-insert into urd_cause (space_id, id, parent_id, dim_id, agent, session_id, day, origin, at)
-select %(space)s, said.id, said.parent_id, said.dim_id, %(agent)s, %(session)s, %(day)s, %(origin)s, %(at)s
-from unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[]) as said (id, parent_id, dim_id)
+insert into urd_cause (space_id, id, parent_id, dim_id, agent, session_id, day, origin, at, is_isa, confidence, source,
+                       from_quarantine, last_at)
+select %(space)s, said.id, said.parent_id, said.dim_id, %(agent)s, %(session)s, %(day)s, %(origin)s, %(at)s,
+       said.is_isa, said.confidence, %(source)s, false, %(at)s
+from unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[], %(isas)s::boolean[],
+            %(confidences)s::float8[]) as said (id, parent_id, dim_id, is_isa, confidence)
 on conflict do nothing;
 
 -- name: confirm_concepts
@@ -761,9 +766,10 @@ values (%(space)s, %(id)s, %(kind)s, %(by)s, %(at)s, %(edges)s, %(causes)s, %(ot
 
 -- name: add_outcome
 -- Notes what came of a note; a row if this cause is new for it.
-insert into urd_outcome (space_id, id, parent_id, dim_id, agent, session_id, day, origin, outcome, is_explicit, moved, at)
+insert into urd_outcome (space_id, id, parent_id, dim_id, agent, session_id, day, origin, outcome, is_explicit, moved,
+                         weight, at)
 values (%(space)s, %(concept)s, %(parent)s, %(dim)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(outcome)s,
-        %(is_explicit)s, %(moved)s, %(at)s)
+        %(is_explicit)s, %(moved)s, %(weight)s, %(at)s)
 on conflict do nothing
 returning id;
 

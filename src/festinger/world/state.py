@@ -222,7 +222,7 @@ async def note_cause(change: Writing, placed: Placed, *, parent: int | None = No
     """Write down who said it; whether this cause is new for the triple."""
     said = placed.said
     written = said.written
-    row = await change.transaction.maybe(
+    row = await change.transaction.one(
         Q["add_cause"],
         space=change.space,
         concept=placed.concept.id,
@@ -236,9 +236,13 @@ async def note_cause(change: Writing, placed: Placed, *, parent: int | None = No
         model=written.model if written else None,
         prompt_hash=written.prompt_hash if written else None,
         cost_usd=written.cost_usd if written else None,
+        is_isa=said.is_isa,
+        confidence=said.confidence,
+        source=said.source.value,
+        from_quarantine=said.from_quarantine,
         at=change.now,
     )
-    return row is not None
+    return bool(row["is_new"])
 
 
 async def confirm(change: Writing, concept: SoasRow, said: Statement) -> None:
