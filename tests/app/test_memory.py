@@ -20,7 +20,7 @@ FIRST = ask("select id from event where name = 'setting_changed' order by seq")
 
 
 async def test_settings_may_be_a_mapping(database_url: str, tmp_path: Path):
-    async with festinger.open(given(tmp_path, **{"llm.max_parallel": 7}), database=database_url) as memory:
+    async with festinger.open({**given(tmp_path), "llm.max_parallel": 7}, database=database_url) as memory:
         assert memory._app.settings.now.llm.max_parallel == 7
         assert (memory.space, memory.agent, memory.session) == ("main", "default", None)
 
