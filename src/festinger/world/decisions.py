@@ -7,7 +7,6 @@ people at the doors.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -21,9 +20,9 @@ from festinger.world.collision import Collision
 from festinger.world.conflicts import DISMISSED, PENDING, RESOLVED, Conflict, close, find_conflict, rebase
 from festinger.world.corroboration import corroborated
 from festinger.world.desk import Desk, SettleMemory
-from festinger.world.edge import Source, UrdEdge, edge_from_json
+from festinger.world.edge import Source, UrdEdge
 from festinger.world.state import make_novel, name_alike
-from festinger.world.undoing import Places, put_back
+from festinger.world.undoing import Places, check_untouched, put_back
 from festinger.world.vocabulary import ensure_dimensions, ensured
 from festinger.world.writing import Kind, Op, Writing, writing
 
@@ -309,7 +308,7 @@ async def _undo_in(change: Writing, item: Conflict) -> None:
         await change.desk.unsettle_memory(change.transaction, change.space, item, change.by)
         await reopen(change, item, resolution)
         return
-    await _check_untouched(change, resolution.get("after", []))
+    await check_untouched(change, resolution.get("after", []))
     await _check_not_waiting_again(change, item)
     await put_back(change, resolution, conflict=item.id)
     for token in resolution.get("aliases", []):
@@ -329,16 +328,6 @@ async def reopen(change: Writing, item: Conflict, resolution: dict[str, Any]) ->
     await change.tell(
         "conflict_undone", f"conflict:{item.id}", conflict=str(item.id), about=item.about, by=change.by
     )
-
-
-async def _check_untouched(change: Writing, after: Sequence[dict[str, Any]]) -> None:
-    for place in after:
-        present = await change.slot(place["concept"], place["dim"])
-        expected = edge_from_json(place["edge"]).parent_id if place["edge"] else None
-        if (present.parent_id if present else None) != expected:
-            raise UndoBlocked(
-                "Another edge stands there by now.", present=present.as_json() if present else None
-            )
 
 
 async def _check_not_waiting_again(change: Writing, item: Conflict) -> None:

@@ -13,11 +13,12 @@ from typing import Any
 from festinger.errors import NoSuchConcept
 from festinger.events.scrubbing import scrub_words
 from festinger.ids import SessionId, SpaceId
+from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.conflicts import rebase
 from festinger.world.desk import Desk
 from festinger.world.vocabulary import rows_of
-from festinger.world.writing import Kind, Writing, writing
+from festinger.world.writing import Kind, Writing, begin, writing
 
 Q = queries_of("festinger.world")
 
@@ -166,6 +167,28 @@ async def _forget_said(
             )
         await erasing.erase_words()
         return await erasing.bury("session" if session else "message")
+
+
+async def forget_taken_back(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    *,
+    triples: Sequence[Triple],
+    messages: Sequence[str],
+    by: str,
+) -> Forgotten:
+    """Erase what is left of triples that were taken back and that nobody else said, and the messages that said them,
+    within a transaction of the caller's."""
+    change = await begin(desk, transaction, space, by=by)
+    erasing = _Erasing(change=change)
+    await erasing.erase_triples(await _uncaused(change, triples))
+    erasing.others += await erasing.run("erase_sentences_in", messages=list(messages))
+    await erasing.erase_quarantine(None)
+    await erasing.erase_words()
+    done = await erasing.bury("repair")
+    await change.finish()
+    return done
 
 
 async def _uncaused(change: Writing, triples: Sequence[Triple]) -> list[Triple]:

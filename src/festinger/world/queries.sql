@@ -158,7 +158,8 @@ returning id;
 -- Takes over what an edge is held to be worth now.
 update urd set confidence = %(confidence)s, last_confirmed = %(last_confirmed)s, source = %(source)s,
     origin = %(origin)s, evidence_count = %(evidence_count)s, person_stated = %(person_stated)s,
-    unconfirmed = %(unconfirmed)s, version = %(version)s
+    unconfirmed = %(unconfirmed)s, is_isa = %(is_isa)s, created_at = coalesce(%(created_at)s, created_at),
+    version = %(version)s
 where space_id = %(space)s and id = %(id)s and parent_id = %(parent_id)s and dim_id = %(dim_id)s;
 
 -- name: clear_slot
@@ -756,8 +757,9 @@ returning s.id, s.token;
 -- name: calm_concepts
 -- Lets concepts of which no edge is left be novel no more.
 update soas s set novelty = 0
-where s.space_id = %(space)s and s.id = any(%(concepts)s)
-  and not exists (select from urd u where u.space_id = %(space)s and u.id = s.id and u.parent_id <> u.id);
+where s.space_id = %(space)s and s.id = any(%(concepts)s) and s.novelty > 0
+  and not exists (select from urd u where u.space_id = %(space)s and u.id = s.id and u.parent_id <> u.id)
+returning s.id;
 
 -- name: put_tombstone
 -- Keeps that something was forgotten, without what it was.
@@ -829,3 +831,212 @@ returning id;
 -- Lets conflicts wait again.
 update resolution_queue set status = 'pending', decided_by = null, resolved_at = null
 where space_id = %(space)s and id = any(%(conflicts)s::uuid[]);
+
+-- name: take_causes
+-- Takes away what came from somewhere; the rows as they were.
+delete from urd_cause c
+where c.space_id = %(space)s
+  and (%(messages)s::text[] is null or c.message_id = any(%(messages)s))
+  and (%(session)s::text is null or c.session_id = %(session)s)
+  and (%(agent)s::text is null or c.agent = %(agent)s)
+  and (%(origin)s::text is null or c.origin = %(origin)s)
+  and (%(since)s::timestamptz is null or c.at >= %(since)s)
+  and (%(until)s::timestamptz is null or c.at < %(until)s)
+returning to_jsonb(c) - 'space_id' as image;
+
+-- name: take_outcomes
+-- Takes away what came of notes as somebody reported it; the rows as they were.
+delete from urd_outcome o
+where o.space_id = %(space)s
+  and (%(session)s::text is null or o.session_id = %(session)s)
+  and (%(agent)s::text is null or o.agent = %(agent)s)
+  and (%(origin)s::text is null or o.origin = %(origin)s)
+  and (%(since)s::timestamptz is null or o.at >= %(since)s)
+  and (%(until)s::timestamptz is null or o.at < %(until)s)
+returning to_jsonb(o) - 'space_id' as image;
+
+-- name: take_votes
+-- Takes away what speaks for quarantined triples and came from somewhere; the rows as they were.
+delete from cue_quarantine_cause c
+where c.space_id = %(space)s
+  and (%(messages)s::text[] is null or c.message_id = any(%(messages)s))
+  and (%(session)s::text is null or c.session_id = %(session)s)
+  and (%(agent)s::text is null or c.agent = %(agent)s)
+  and (%(origin)s::text is null or c.origin = %(origin)s)
+  and (%(since)s::timestamptz is null or c.at >= %(since)s)
+  and (%(until)s::timestamptz is null or c.at < %(until)s)
+returning to_jsonb(c) - 'space_id' as image;
+
+-- name: return_cause
+-- Puts a cause back as it was.
+insert into urd_cause
+select * from jsonb_populate_record(null::urd_cause, %(image)s::jsonb || jsonb_build_object('space_id', %(space)s::text))
+on conflict do nothing;
+
+-- name: return_outcome
+-- Puts an outcome of a note back as it was.
+insert into urd_outcome
+select * from jsonb_populate_record(null::urd_outcome,
+    %(image)s::jsonb || jsonb_build_object('space_id', %(space)s::text))
+on conflict do nothing;
+
+-- name: return_vote
+-- Puts what speaks for a quarantined triple back as it was, if that is still there.
+insert into cue_quarantine_cause
+select v.* from jsonb_populate_record(null::cue_quarantine_cause,
+    %(image)s::jsonb || jsonb_build_object('space_id', %(space)s::text)) as v
+join cue_quarantine q on q.space_id = v.space_id and q.id = v.quarantine_id
+on conflict do nothing;
+
+-- name: heard_of
+-- Who said a triple, and how.
+select agent, session_id, day, origin, message_id, prompt_hash, at, is_isa, confidence, source, from_quarantine, last_at
+from urd_cause
+where space_id = %(space)s and id = %(concept)s and parent_id = %(parent)s and dim_id = %(dim)s
+order by at, agent, session_id;
+
+-- name: outcomes_of_edge
+-- What came of notes that showed an edge.
+select at, outcome, is_explicit, moved, weight from urd_outcome
+where space_id = %(space)s and id = %(concept)s and parent_id = %(parent)s and dim_id = %(dim)s
+order by at;
+
+-- name: votes_for_triple
+-- What speaks for a triple that only texts say: votes in quarantine, and what texts said when it stood; sessions that
+-- are held have no vote.
+with voted as (
+    select c.agent, c.session_id, c.day, c.origin, c.text_hash, c.at from cue_quarantine_cause c
+    join cue_quarantine q on q.space_id = c.space_id and q.id = c.quarantine_id
+    join soas s on s.space_id = q.space_id and s.token = q.concept and s.id = %(concept)s
+    join soas p on p.space_id = q.space_id and p.token = q.parent and p.id = %(parent)s
+    join soas d on d.space_id = q.space_id and d.token = q.dim and d.id = %(dim)s
+    where c.space_id = %(space)s and q.status <> 'rejected'
+), said as (
+    select * from voted
+    union all
+    select c.agent, c.session_id, c.day, c.origin, c.message_id, c.at from urd_cause c
+    where c.space_id = %(space)s and c.id = %(concept)s and c.parent_id = %(parent)s and c.dim_id = %(dim)s
+      and c.message_id is not null
+      and not exists (select from voted v where v.agent = c.agent and v.session_id = c.session_id and v.day = c.day
+                      and v.origin = c.origin)
+)
+select said.* from said
+left join held_session h on h.space_id = %(space)s and h.session_id = said.session_id
+where h.session_id is null
+order by said.at, said.session_id;
+
+-- name: birth_of
+-- How a triple last came into its slot.
+select id, parent_id, dim_id, is_isa, confidence, last_confirmed, source, origin, evidence_count, person_stated,
+       unconfirmed, created_at, version, reason, at
+from urd_history
+where space_id = %(space)s and id = %(concept)s and parent_id = %(parent)s and dim_id = %(dim)s and op = 'add'
+order by version desc, n desc
+limit 1;
+
+-- name: displaced_by
+-- The edge that made way when a triple last came into its slot.
+select h.parent_id from urd_history h
+where h.space_id = %(space)s and h.id = %(concept)s and h.dim_id = %(dim)s and h.op = 'replace'
+  and h.parent_id <> %(parent)s
+  and h.version = (select max(b.version) from urd_history b
+                   where b.space_id = %(space)s and b.id = %(concept)s and b.dim_id = %(dim)s
+                     and b.parent_id = %(parent)s and b.op = 'add')
+order by h.n desc
+limit 1;
+
+-- name: spoken_for
+-- The quarantined triples that these are, as numbers, with what became of them.
+select q.id as quarantine, q.status, s.id, p.id as parent_id, d.id as dim_id from cue_quarantine q
+join soas s on s.space_id = q.space_id and s.token = q.concept
+join soas p on p.space_id = q.space_id and p.token = q.parent
+join soas d on d.space_id = q.space_id and d.token = q.dim
+where q.space_id = %(space)s and q.id = any(%(ids)s::uuid[]);
+
+-- name: wait_in_quarantine
+-- Lets what was let in wait again; what it was.
+update cue_quarantine q set status = 'waiting', decided_at = null
+from soas s, soas p, soas d
+where q.space_id = %(space)s and q.status = 'admitted'
+  and s.space_id = q.space_id and s.token = q.concept and s.id = %(concept)s
+  and p.space_id = q.space_id and p.token = q.parent and p.id = %(parent)s
+  and d.space_id = q.space_id and d.token = q.dim and d.id = %(dim)s
+returning q.id;
+
+-- name: let_in_again
+-- Lets what waits in quarantine be let in again.
+update cue_quarantine set status = 'admitted', decided_at = %(at)s
+where space_id = %(space)s and id = any(%(ids)s::uuid[]) and status in ('waiting', 'expired');
+
+-- name: image_disputes
+-- Conflicts of concepts, and all that wait because of a cycle, without the words of their decision.
+select to_jsonb(q) - 'space_id' - 'resolution' - 'reason' as image from resolution_queue q
+where q.space_id = %(space)s and q.about = 'edge'
+  and (q.concept_id = any(%(concepts)s) or (q.status = 'pending' and q.collision_type = 'cycle'))
+order by q.id;
+
+-- name: said_in_conflicts
+-- The conflicts in which a triple is the incoming one, those that were decided last first.
+select q.*, c.token as concept, d.token as dimension, e.token as existing_parent, i.token as incoming_parent
+from resolution_queue q
+left join soas c on c.space_id = q.space_id and c.id = q.concept_id
+left join soas d on d.space_id = q.space_id and d.id = q.dim_id
+left join soas e on e.space_id = q.space_id and e.id = q.existing_parent_id
+left join soas i on i.space_id = q.space_id and i.id = q.incoming_parent_id
+where q.space_id = %(space)s and q.about = 'edge' and q.collision_type <> 'retraction' and q.status <> 'dismissed'
+  and q.concept_id = %(concept)s and q.incoming_parent_id = %(parent)s and q.dim_id = %(dim)s
+order by q.resolved_at desc nulls first, q.id desc
+for update of q;
+
+-- name: weigh_conflict
+-- Lets a waiting conflict weigh what those who are left said.
+update resolution_queue q
+set incoming_confidence = said.confidence, incoming_origin = said.origin, incoming_source = said.source,
+    priority = case when said.is_deliberate then %(deliberate)s else 0 end,
+    sightings = greatest(q.sightings - %(fewer)s, 1)
+from (
+    select max(c.confidence) as confidence, bool_or(c.source = 'gutask') as is_deliberate,
+           (array_agg(c.origin order by c.origin = 'person' desc, c.source = 'gutask' desc, c.at))[1] as origin,
+           (array_agg(c.source order by c.source = 'gutask' desc, c.at))[1] as source
+    from urd_cause c
+    where c.space_id = %(space)s and c.id = %(concept)s and c.parent_id = %(parent)s and c.dim_id = %(dim)s
+      and c.confidence is not null
+) as said
+where q.space_id = %(space)s and q.id = %(conflict)s and q.status = 'pending' and said.confidence is not null;
+
+-- name: waiting_for_room
+-- What waits for slots that became free, and for cycles that may be open now, the oldest first.
+select q.id, q.concept_id, q.incoming_parent_id, q.dim_id, q.incoming_is_isa, q.incoming_confidence, q.incoming_source,
+       q.incoming_origin, q.created_at
+from resolution_queue q
+where q.space_id = %(space)s and q.about = 'edge' and q.status = 'pending' and q.collision_type <> 'retraction'
+  and ((q.concept_id, q.dim_id) in (select * from unnest(%(concepts)s::bigint[], %(dims)s::bigint[]))
+       or (q.collision_type = 'cycle' and q.dim_id = any(%(dims)s)))
+order by q.created_at, q.id;
+
+-- name: return_dispute
+-- Lets a conflict be as it was, unless the same waits anew.
+update resolution_queue q
+set status = was.status, decided_by = was.decided_by, resolved_at = was.resolved_at,
+    existing_parent_id = was.existing_parent_id, existing_is_isa = was.existing_is_isa,
+    collision_type = was.collision_type, priority = was.priority, incoming_confidence = was.incoming_confidence,
+    incoming_source = was.incoming_source, incoming_origin = was.incoming_origin, sightings = was.sightings,
+    resolution = case when q.resolution ->> 'decision' = %(withdrawn)s then nullif(q.resolution -> 'was', 'null'::jsonb)
+                      when was.status = 'pending' then null else q.resolution end
+from jsonb_populate_record(null::resolution_queue, %(image)s::jsonb) as was
+where q.space_id = %(space)s and q.id = was.id
+  and not (was.status = 'pending' and exists (
+      select from resolution_queue o
+      where o.space_id = q.space_id and o.about = 'edge' and o.status = 'pending' and o.id <> q.id
+        and o.concept_id = q.concept_id and o.dim_id = q.dim_id and o.incoming_parent_id = q.incoming_parent_id))
+returning q.resolution -> 'aliases' as aliases, q.existing_parent_id, q.status;
+
+-- name: drop_disputes
+-- Takes conflicts away that wait.
+delete from resolution_queue
+where space_id = %(space)s and id = any(%(ids)s::uuid[]) and status = 'pending' and about = 'edge';
+
+-- name: erase_sentences_in
+-- Takes kept sentences and waiting claims of some messages away.
+with unsaid as (delete from cue_waiting where space_id = %(space)s and message_id = any(%(messages)s))
+delete from soas_sentence where space_id = %(space)s and message_id = any(%(messages)s);

@@ -8,6 +8,7 @@ Whose words get this far is `learning`'s matter.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 from uuid import UUID
 
 from festinger.errors import BadFact, RootSlot, SelfParent
@@ -19,7 +20,7 @@ from festinger.world.concept import SoasRow
 from festinger.world.conflicts import Incoming, open_conflict, rebase
 from festinger.world.corroboration import corroborated
 from festinger.world.desk import Desk
-from festinger.world.edge import Statement, UrdEdge
+from festinger.world.edge import Source, Statement, UrdEdge
 from festinger.world.vocabulary import ensure_dimensions, ensured
 from festinger.world.writing import Kind, Op, Writing, writing
 
@@ -156,7 +157,22 @@ async def _corroborate(change: Writing, placed: Placed, existing: UrdEdge) -> St
     return Stated(did=Did.CORROBORATED, edge=edge)
 
 
-def corroborate(edge: UrdEdge, said: Statement, *, is_new: bool) -> UrdEdge:
+class Word(Protocol):
+    """What of a statement moves an edge that says the same."""
+
+    @property
+    def origin(self) -> Origin: ...
+    @property
+    def source(self) -> Source: ...
+    @property
+    def confidence(self) -> float: ...
+    @property
+    def is_deliberate(self) -> bool: ...
+    @property
+    def is_of_person(self) -> bool: ...
+
+
+def corroborate(edge: UrdEdge, said: Word, *, is_new: bool) -> UrdEdge:
     """The edge after it was said again; a cause that said it before moves nothing."""
     if not is_new:
         return edge

@@ -3,11 +3,12 @@
 `Places` gathers it while a decision is carried out; the item of the queue keeps it, and undoing reads it back.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from festinger.errors import UndoBlocked
 from festinger.world.edge import UrdEdge, edge_from_json
 from festinger.world.world import Slot
 from festinger.world.writing import Op, Writing
@@ -45,6 +46,17 @@ class Places:
             "after": [_place(slot, edge) for slot, edge in self.after.items()],
             "aliases": list(self.aliases),
         }
+
+
+async def check_untouched(change: Writing, after: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse to undo where another edge stands by now."""
+    for place in after:
+        present = await change.slot(place["concept"], place["dim"])
+        expected = edge_from_json(place["edge"]).parent_id if place["edge"] else None
+        if (present.parent_id if present else None) != expected:
+            raise UndoBlocked(
+                "Another edge stands there by now.", present=present.as_json() if present else None
+            )
 
 
 async def put_back(change: Writing, resolution: Mapping[str, Any], *, conflict: UUID) -> None:
