@@ -36,12 +36,14 @@ from festinger.store.pool import Transaction
 from festinger.store.spooled import cut_files
 from festinger.store.sweeping import vacuum
 from festinger.text.cutting import Cut
+from festinger.world.desk import Follow, follow_nothing
 from festinger.world.forgetting import forget_message
 
 if TYPE_CHECKING:
     from festinger.app.inbox import InboxRoom
     from festinger.app.outcomes import OutcomesRoom
     from festinger.app.wiring import App
+    from festinger.app.world import WorldRoom
 
 TIDY = "tidy_memory"
 NIGHTLY = "33 3 * * *"
@@ -54,7 +56,9 @@ class Forgetting:
 
     eraser: Eraser
     others: Mapping[str, TakeBack] = field(default_factory=dict)
-    """What every room above takes back of the same source, by its name."""
+    """What every other room takes back of the same source, by its name."""
+    follow: Follow = follow_nothing
+    """Brings this process up to date with what a repair did to the world."""
 
     async def forget(
         self, space: SpaceId, selector: Selector, *, reason: str, by: str, dry_run: bool = False
@@ -70,9 +74,11 @@ class Forgetting:
         mode: Mode = Mode.QUARANTINE,
         dry_run: bool = False,
     ) -> Repaired:
-        return await repair(
+        done = await repair(
             self.eraser, space, selector, by=by, mode=mode, dry_run=dry_run, others=self.others
         )
+        await self.follow(space)
+        return done
 
 
 def ledger_of(app: "App") -> Ledger:
@@ -84,9 +90,9 @@ def ban_of(app: "App") -> IsForgotten:
     return is_forgotten_by(ledger_of(app))
 
 
-def rooms_of(app: "App") -> dict[str, "OutcomesRoom | InboxRoom"]:
+def rooms_of(app: "App") -> dict[str, "WorldRoom | OutcomesRoom | InboxRoom"]:
     """The open rooms that take back what a source brought them, and give it back; proposals cite what was computed."""
-    named = {name: getattr(app, name, None) for name in ("outcomes", "inbox")}
+    named = {name: getattr(app, name, None) for name in ("world", "outcomes", "inbox")}
     return {name: room for name, room in named.items() if room is not None}
 
 
@@ -115,7 +121,7 @@ def forgetting_of(app: "App") -> Forgetting:
         citing=_citing(app),
         outside=outside,
     )
-    return Forgetting(eraser=eraser, others=others)
+    return Forgetting(eraser=eraser, others=others, follow=app.world.desk.follow)
 
 
 def _citing(app: "App") -> dict[str, LetGoCited]:

@@ -6,6 +6,7 @@ name, one run at a time a space.
 """
 
 import asyncio
+from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,11 +16,13 @@ from uuid import UUID
 from festinger.consolidation.memories import Opinion, judge_memories
 from festinger.consolidation.resolution import begin_run, resolve
 from festinger.errors import AlreadyRunning
-from festinger.ids import SpaceId
+from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.llm.call import Caller
 from festinger.llm.port import Model, Purpose
+from festinger.memory.repairing import TakenBack
+from festinger.memory.selector import Selector, messages_there
 from festinger.settings.tree import WorldSettings
 from festinger.store.costs import StoredLedger
 from festinger.store.pool import Transaction
@@ -30,10 +33,14 @@ from festinger.world.desk import Desk
 from festinger.world.encounters import Encounters
 from festinger.world.explain import explain
 from festinger.world.flush import flush_all
+from festinger.world.forgetting import forget_taken_back
 from festinger.world.learning import write_claims
 from festinger.world.loading import version_of
 from festinger.world.recollector import Recollector
+from festinger.world.repairing import Whence, take_back
+from festinger.world.returning import give_back
 from festinger.world.tending import tend
+from festinger.world.traces import REPAIR
 from festinger.world.vocabulary import bootstrap
 from festinger.world.world import World
 from festinger.world.worlds import ROOM, Worlds
@@ -71,6 +78,33 @@ class WorldRoom:
         """Give a space what every world begins with, unless it has begun."""
         if not await version_of(self.desk.store, space):
             await bootstrap(self.desk, space)
+
+    async def take_back(
+        self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
+    ) -> TakenBack:
+        """Take back what a source brought to the world, within the transaction that repairs."""
+        source = selector.source
+        whence = Whence(
+            session=selector.session,
+            agent=selector.agent,
+            origin=selector.origin,
+            messages=await messages_there(transaction, space, source) if source else None,
+            since=selector.since,
+            until=selector.until,
+        )
+        taken = await take_back(self.desk, transaction, space, whence)
+
+        async def erase() -> int:
+            done = await forget_taken_back(
+                self.desk, transaction, space, triples=taken.triples, messages=taken.messages, by=REPAIR
+            )
+            return done.edges + done.others
+
+        return TakenBack(rows=taken.rows, kept=taken.as_json(), erase=erase if taken.rows else None)
+
+    async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
+        """Let what was taken back count again, within the transaction that undoes the repair."""
+        await give_back(self.desk, transaction, space, kept)
 
     async def write_counts(self) -> int:
         """Write what was counted and not written yet."""

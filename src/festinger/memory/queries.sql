@@ -887,6 +887,18 @@ where s.space_id = %(space)s
   and (%(until)s::timestamptz is null or s.at < %(until)s)
 order by s.memory_id, s.at, s.id;
 
+-- name: messages_there
+-- The messages in which a source was heard: turns of which memories were made, turns of the episode that it is, or the
+-- message that it is itself.
+select s.turn_id::text as message from memory_sighting s
+where s.space_id = %(space)s and s.source = %(source)s and s.turn_id is not null
+union
+select t.turn_id::text from episode_turn t
+where t.space_id = %(space)s and %(source)s = 'episode:' || t.episode_id
+union
+select %(source)s::text
+order by message;
+
 -- name: episodes_there
 -- The episodes that lie wholly where something came from.
 select e.id from episode e

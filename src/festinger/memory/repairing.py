@@ -40,6 +40,8 @@ class TakenBack:
     """By what the room gives it back, as JSON."""
     cited: tuple[UUID, ...] = ()
     """What of it is erased where all is forgotten."""
+    erase: Callable[[], Awaitable[int]] | None = None
+    """Erases what is left of it where all is forgotten, within the same transaction; how many rows."""
 
 
 TakeBack = Callable[[Transaction, SpaceId, Selector, Collection[MemoryId]], Awaitable[TakenBack]]
@@ -184,7 +186,8 @@ async def _repair(
     if mode is Mode.FORGET:
         cited = frozenset(id_ for each in elsewhere.values() for id_ in each.cited)
         gone = replace(meant, whole=bad, cited=cited)
-        return await _forget(eraser, work, done, gone=gone, dry_run=dry_run)
+        erased = {name: await each.erase() for name, each in elsewhere.items() if each.erase}
+        return await _forget(eraser, work, done, gone=gone, elsewhere=erased, dry_run=dry_run)
     more = {
         "conflicts": [str(each) for each in conflicts],
         "elsewhere": {name: dict(each.kept) for name, each in elsewhere.items() if each.rows},
@@ -309,12 +312,21 @@ async def _calm(work: _Repair, memories: Iterable[MemoryId]) -> None:
             await work.run("set_pending", id=memory.id, pending=False, at=work.desk.clock())
 
 
-async def _forget(eraser: Eraser, work: _Repair, done: Repaired, *, gone: Reach, dry_run: bool) -> Repaired:
+async def _forget(
+    eraser: Eraser,
+    work: _Repair,
+    done: Repaired,
+    *,
+    gone: Reach,
+    elsewhere: Mapping[str, int],
+    dry_run: bool,
+) -> Repaired:
     """Erase the memories of it, and of what others said too only what was said there."""
     plan = await forget_in(
         eraser, work.transaction, work.space, gone, reason="repair", by=work.by, dry_run=dry_run
     )
-    return await _told(work, replace(done, forgotten=plan))
+    rows = {name: count for name, count in elsewhere.items() if count}
+    return await _told(work, replace(done, forgotten=replace(plan, rows={**plan.rows, **rows})))
 
 
 async def _write_down(

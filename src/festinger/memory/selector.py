@@ -134,3 +134,9 @@ async def _named(transaction: Transaction, space: SpaceId, selector: Selector) -
         words=selector.query,
     )
     return [row["id"] for row in rows]
+
+
+async def messages_there(transaction: Transaction, space: SpaceId, source: str) -> tuple[str, ...]:
+    """The messages in which a source was heard."""
+    rows = await transaction.all(Q["messages_there"], space=space, source=source)
+    return tuple(row["message"] for row in rows)
