@@ -19,6 +19,11 @@ from festinger.memory.undoing import undo
 from festinger.outcomes.desk import Reporter
 from festinger.proposals.proposal import State
 from festinger.proposals.sighting import REFLECTION, Sighted, Suggestion
+from festinger.world.encounters import text_hash
+from festinger.world.knowing import iknowthat
+from festinger.world.learning import write_claims
+from festinger.world.recollector import Place as Seat
+from festinger.world.recollector import Said
 
 EPISODE, TOLD, ASKED = (UUID(int=number) for number in (1, 2, 3))
 HOME = "Ada lives at Elm Road."
@@ -167,3 +172,97 @@ async def everything(at: Approving) -> dict[str, list[dict[str, Any]]]:
     return {
         table: await at.rows(f"select {names} from {table} order by id") for table, names in columns.items()
     }
+
+
+async def read(at: Approving, text: str, *, session: str, origin: Origin) -> tuple[str, ...]:
+    """One turn of a conversation: what comes to mind of the world; then what is said there is written."""
+    room = at.app.world
+    place = Seat(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId(session))
+    message = text_hash(f"{session} {text}")
+    said = Said(text=text, origin=origin, message=message)
+    found = room.recollector.recollect(place, [said])
+    assert found is not None
+    async with at.app.store.transaction() as transaction:
+        is_kept = await room.recollector.learn(transaction, place, said)
+    if is_kept:
+        await write_claims(room.desk, MAIN_SPACE, message)
+    return found.lines
+
+
+async def poisoned(at: Approving) -> None:
+    """Three pages say what nobody else does, and what a person said too; a person says something of her own."""
+    await at.app.world.need(MAIN_SPACE)
+    await read(at, "Winky is an elf", session="ada", origin=Origin.PERSON)
+    for number in range(3):
+        page = f"Zanzibo is a quuxling, says page {number}. Winky is an elf."
+        await read(at, page, session=f"read-{number}", origin=Origin.TOOL)
+
+
+async def of_the_world(at: Approving) -> dict[str, list[dict[str, Any]]]:
+    return {
+        name: await at.rows(f"select to_jsonb(t) - 'version' as row from {name} t order by 1")
+        for name in ("urd", "urd_cause", "cue_quarantine_cause", "resolution_queue", "soas")
+    }
+
+
+ASKED_OF = "what of Zanzibo and Winky?"
+
+
+async def test_what_planted_pages_taught_the_world_is_as_if_never_said_after_a_repair_until_it_is_undone(
+    database_url: str, tmp_path: Path
+):
+    async with approving(database_url, tmp_path) as at:
+        await poisoned(at)
+        before = await of_the_world(at)
+        shown = await read(at, ASKED_OF, session="ask", origin=Origin.PERSON)
+        repairing = forgetting_of(at.app)
+
+        planned = await repairing.repair(MAIN_SPACE, Selector(origin=Origin.TOOL), by="ada", dry_run=True)
+        after_plan = await of_the_world(at)
+        done = await repairing.repair(MAIN_SPACE, Selector(origin=Origin.TOOL), by="ada")
+        without = await read(at, ASKED_OF, session="ask again", origin=Origin.PERSON)
+        (winky,) = await at.rows("select confidence, evidence_count from urd where id <> parent_id")
+        assert done.change is not None
+        await undo(at.app.memory.desk, MAIN_SPACE, done.change, by="ada")
+        await at.app.world.worlds.follow(MAIN_SPACE)
+
+        assert [line.split(":")[0] for line in shown] == ["winky", "zanzibo"]
+        assert (planned.elsewhere, after_plan) == (done.elsewhere, before)
+        assert [line.split(":")[0] for line in without] == ["winky"]
+        assert winky == {"confidence": 0.65, "evidence_count": 0}
+        assert await of_the_world(at) == before
+        assert await read(at, ASKED_OF, session="at last", origin=Origin.PERSON) == shown
+
+
+async def test_a_repair_that_forgets_leaves_no_word_of_what_planted_pages_taught_the_world(
+    database_url: str, tmp_path: Path
+):
+    async with approving(database_url, tmp_path) as at:
+        await poisoned(at)
+
+        done = await forgetting_of(at.app).repair(
+            MAIN_SPACE, Selector(origin=Origin.TOOL), by="ada", mode=Mode.FORGET
+        )
+
+        assert done.forgotten is not None
+        assert done.forgotten.rows["world"] > 0
+        assert await places_of(at.app.store, "zanzibo", "quuxling") == []
+        assert [
+            line.split(":")[0] for line in await read(at, ASKED_OF, session="a", origin=Origin.PERSON)
+        ] == ["winky"]
+
+
+async def test_a_source_is_taken_back_from_the_world_by_the_messages_in_which_it_was_heard(
+    database_url: str, tmp_path: Path
+):
+    async with approving(database_url, tmp_path) as at:
+        await at.app.world.need(MAIN_SPACE)
+        await at.learn("The page says that Zanzibo is a quuxling.", source="https://bad.test", turn_id=TOLD)
+        for fact, message in (("zanzibo -isa quuxling", str(TOLD)), ("winky -isa elf", str(ASKED))):
+            because = cause(agent=DEFAULT_AGENT, session=SessionId("s"), origin=Origin.MODEL, at=at.hands.now)
+            await iknowthat(at.app.world.desk, MAIN_SPACE, [fact], because=because, message=message)
+
+        done = await forgetting_of(at.app).repair(MAIN_SPACE, Selector(source="https://bad.test"), by="ada")
+
+        (left,) = await read(at, ASKED_OF, session="ask", origin=Origin.PERSON)
+        assert (len(done.locked), left.split(":")[0]) == (1, "winky")

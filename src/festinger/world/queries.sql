@@ -885,7 +885,7 @@ on conflict do nothing;
 insert into cue_quarantine_cause
 select v.* from jsonb_populate_record(null::cue_quarantine_cause,
     %(image)s::jsonb || jsonb_build_object('space_id', %(space)s::text)) as v
-join cue_quarantine q on q.space_id = v.space_id and q.id = v.quarantine_id
+join cue_quarantine q on q.space_id = %(space)s and q.id = v.quarantine_id
 on conflict do nothing;
 
 -- name: heard_of

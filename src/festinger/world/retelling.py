@@ -174,8 +174,8 @@ def retell(
     return edge._replace(last_confirmed=_last(edge, voices, moves))
 
 
-def _order(heard: Heard) -> tuple[datetime, str, str]:
-    return heard.at, heard.cause.agent, heard.cause.session
+def _order(heard: Heard) -> tuple[datetime, bool, str, str]:
+    return heard.at, not heard.is_vouched, heard.cause.agent, heard.cause.session
 
 
 def _observed(edge: UrdEdge, found: Observed, *, passive: float) -> float:
