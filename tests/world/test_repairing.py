@@ -96,6 +96,13 @@ async def waiting(store: Store, space: SpaceId = MAIN_SPACE) -> list[tuple[Any, 
     return [tuple(row.values()) for row in found]
 
 
+async def confirmed(store: Store, space: SpaceId = MAIN_SPACE) -> list[dict[str, Any]]:
+    """The words that surface because something is known of them."""
+    return await rows(
+        store, "select token from soas where space_id = %(space)s and novelty > 0 order by 1", space=space
+    )
+
+
 async def everything(store: Store) -> dict[str, Any]:
     """All that a repair may touch, but the count of changes and history."""
     return {
@@ -140,6 +147,7 @@ async def said_again(both: Both) -> None:
     await both.say("gnommoweb repo", session="bad")
     await both.say("gnommoweb repo", session="other")
     await both.say("gnommoweb repo", session="other")
+    await both.say("gnommoweb repo", session="bad")
 
 
 async def said_first(both: Both) -> None:
@@ -230,11 +238,15 @@ async def test_without_a_bad_session_the_world_is_as_if_it_had_never_spoken(stor
     before = await everything(store)
 
     done = await taken(both.bench)
-    without = await edges(store), await waiting(store)
+    without = await edges(store), await waiting(store), await confirmed(store)
     in_memory, disputed = kept(both.bench), both.bench.world().pending_slots
     await given_back(both.bench, done)
 
-    assert without == (await edges(store, WITHOUT), await waiting(store, WITHOUT))
+    assert without == (
+        await edges(store, WITHOUT),
+        await waiting(store, WITHOUT),
+        await confirmed(store, WITHOUT),
+    )
     assert {edge[:3] for edge in in_memory} == {(e["concept"], e["parent"], e["dim"]) for e in without[0]}
     assert len(disputed) == len({row[0] for row in without[1]})
     assert await everything(store) == before
