@@ -333,7 +333,6 @@ async def nearest(
     return list(found.arms.get("vector", ()))
 
 
-@pytest.mark.requirement("R-14")
 async def test_no_filter_makes_the_arm_give_less_than_there_is(store: Store):
     mind = Recaller(store, near={"The plain note.": 0.9})
     rare = await mind.put(
@@ -360,7 +359,6 @@ def read_of(terms: tuple[str, ...] = (), *, must: str | None = None, has_pieces:
     return CueRead(asked=asked, must=must, open_episode=None, has_pieces=has_pieces)
 
 
-@pytest.mark.requirement("R-14")
 @pytest.mark.parametrize(
     ("seen", "parts", "asked", "chosen"),
     [

@@ -51,7 +51,6 @@ returning 1
 """
 
 
-@pytest.mark.requirement("R-24")
 async def test_each_of_twenty_among_ten_thousand_is_the_first_hit_of_its_own_cue(by_words: Recaller):
     await by_words.put(*(f"The note about {each} lies in the drawer." for each in IDENTIFIERS))
     await rows(by_words.store, PLAIN, count=10_000 - len(IDENTIFIERS))
