@@ -173,18 +173,23 @@ async def test_behind_too_many_open_questions_nobody_waits():
 
 
 @pytest.mark.requirement("P-50")
-async def test_for_a_memory_that_was_late_again_and_again_nobody_waits_and_its_answer_is_told_in_the_next_turn():
+async def test_for_a_memory_that_was_late_again_and_again_nobody_waits_or_asks_twice_and_its_answer_is_told_in_the_next_turn():
     memories, patience = knowing(), Patience()
     memories.let.clear()
     for _ in range(LAST):
         patience.answered(3600.0)
     async with scene(Knowing(words={}), memories=memories, patience=patience) as at:
         first = await asyncio.wait_for(at.chat("open ramanujan"), 0.9 * PATIENT_MS / 1000)
+        beside = await at.chat("where is lunch")
         memories.let.set()
         await settled()
         second = await at.chat("open ramanujan", "thanks")
 
-    assert (told(first), told(second)) == ("late; reason=recall", "injected")
+    assert (told(first), told(beside), told(second)) == (
+        "late; reason=recall",
+        "late; reason=busy",
+        "injected",
+    )
     assert at.said[-1] == f"{block_of(PORT.text)}\n\nthanks"
 
 

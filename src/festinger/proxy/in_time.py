@@ -4,7 +4,8 @@ World and memory are asked side by side, and a request waits for both as long as
 what is there. A question is not called off: its answer is kept for the session and told in its next turn. Only the
 newest answers are kept, and whoever never comes back loses nothing but that. Whoever comes while too many questions to
 the memory stand open does not wait in line: a memory that hangs, or is asked more than it can answer, is gone without.
-While its answers come too late one after the other, they are only told in the next turn, and nobody waits.
+While its answers come too late one after the other, they are only told in the next turn: nobody waits for them, and one
+question at a time is enough.
 """
 
 import asyncio
@@ -119,8 +120,12 @@ class InTime:
         """
         key = _key(understood)
         kept = self._late.get(key, Late())
-        asked = self._asked(understood, asks=asks, shown=shown or Shown(), kept=kept)
-        await self._wait(asked, left=seconds - (self._stopwatch() - understood.began))
+        left = seconds - (self._stopwatch() - understood.began)
+        waits = self._patience.is_worth(left)
+        asked = self._asked(
+            understood, asks=asks, shown=shown or Shown(), kept=kept, most=MOST_OPEN if waits else 1
+        )
+        await self._wait(asked, left=left, with_memory=waits)
         return replace(self._answered(key, asked), kept=kept)
 
     def told(self, understood: Understood, kept: Late, *, with_notes: bool) -> None:
@@ -133,21 +138,23 @@ class InTime:
         if left != Late():
             self._keep(_key(understood), left)
 
-    def _asked(self, understood: Understood, *, asks: bool, shown: Shown, kept: Late) -> _Asked:
+    def _asked(self, understood: Understood, *, asks: bool, shown: Shown, kept: Late, most: int) -> _Asked:
         asked, place = _Asked(), understood.place
         if asks:
             texts = understood.unasked
             asked.world = asyncio.create_task(self._mind.recollect(place, texts))
             if self._memories.may_know(place.space) and (cue := cue_of(texts)):
-                asked.memory = self._begun(self._remind(understood, cue, exclude=shown.visible))
+                asked.memory = self._begun(self._remind(understood, cue, exclude=shown.visible), most=most)
                 asked.busy = asked.memory is None
         if shown_ids := {*shown.anywhere, *memory_notes(kept.notes)}:
             asked.standing = self._begun(self._standing(understood, shown_ids))
         return asked
 
-    def _begun(self, question: Coroutine[Any, Any, Answer]) -> asyncio.Task[Answer] | None:
+    def _begun(
+        self, question: Coroutine[Any, Any, Answer], *, most: int = MOST_OPEN
+    ) -> asyncio.Task[Answer] | None:
         """A question to the memory, unless too many stand open."""
-        if len(self._open) >= MOST_OPEN:
+        if len(self._open) >= most:
             question.close()
             return None
         task = self._beside.start(question)
@@ -168,8 +175,8 @@ class InTime:
             return await self._memories.standing(understood.place, memories)
         return None
 
-    async def _wait(self, asked: _Asked, *, left: float) -> None:
-        tasks = asked.tasks(with_memory=self._patience.is_worth(left))
+    async def _wait(self, asked: _Asked, *, left: float, with_memory: bool) -> None:
+        tasks = asked.tasks(with_memory=with_memory)
         if not tasks:
             return
         try:
