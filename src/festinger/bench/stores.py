@@ -1,7 +1,7 @@
 """How do other stores find the same texts, and how fast?
 
 Each runs in its own environment and process and is spoken to by JSON lines; what it is asked and answers is told in
-`benchmarks/peers/lines.py`. All get the same texts and the same vectors, and nothing to embed with. One that does not
+`benchmarks/peers/wire/lines.py`. All get the same texts and the same vectors, and nothing to embed with. One that does not
 install, crashes or takes too long is told as not run, with the reason.
 """
 
@@ -30,6 +30,8 @@ STORES: Mapping[str, tuple[str, Mapping[str, object]]] = {
 """Who can be filled and asked: the package whose version counts, and what is switched on."""
 
 SCRIPTS = peers.ROOT / "benchmarks" / "peers"
+WIRE = SCRIPTS / "wire"
+"""On their path alone: a folder that is called like a package would stand in for it."""
 LINE = 2**26
 """Longest line that is read: the ids of thousands of questions."""
 LAST_WORDS = 300
@@ -90,7 +92,7 @@ async def _asked(name: str, python: Path, bench: Bench, *, held: Texts, cues: Te
             stderr=errors,
             limit=LINE,
             cwd=folder,
-            env=bare_environment(folder, PYTHONPATH=str(SCRIPTS), ANONYMIZED_TELEMETRY="False"),
+            env=bare_environment(folder, PYTHONPATH=str(WIRE), ANONYMIZED_TELEMETRY="False"),
         )
         try:
             filled = await _line(process, {"do": "fill", **held.write(folder, "held")}, folder)
