@@ -43,6 +43,18 @@ class Selector:
     def names_a_place(self) -> bool:
         return bool(self.source or self.session or self.agent or self.origin)
 
+    @property
+    def place_and_time(self) -> dict[str, Any]:
+        """Where and when, as statements ask for it."""
+        return {
+            "source": self.source,
+            "session": self.session,
+            "agent": self.agent,
+            "origin": self.origin.value if self.origin else None,
+            "since": self.since,
+            "until": self.until,
+        }
+
     def checked(self) -> "Selector":
         if not (self.names_memories or self.names_a_place):
             raise BadInput(
@@ -88,12 +100,7 @@ async def reach(transaction: Transaction, space: SpaceId, selector: Selector) ->
     rows = await transaction.all(
         Q["said_there"],
         space=space,
-        source=selector.source,
-        session=selector.session,
-        agent=selector.agent,
-        origin=selector.origin.value if selector.origin else None,
-        since=selector.since,
-        until=selector.until,
+        **selector.place_and_time,
     )
     said = [row for row in rows if named is None or row["home"] in named]
     there = Counter(row["home"] for row in said)
@@ -116,11 +123,7 @@ async def _episodes(transaction: Transaction, space: SpaceId, selector: Selector
     rows = await transaction.all(
         Q["episodes_there"],
         space=space,
-        source=selector.source,
-        session=selector.session,
-        agent=selector.agent,
-        since=selector.since,
-        until=selector.until,
+        **selector.place_and_time,
     )
     return frozenset(row["id"] for row in rows)
 

@@ -164,15 +164,7 @@ async def take_back(desk: Desk, transaction: Transaction, space: SpaceId, select
     retold = await transaction.all(Q["retold"], space=space)
     rows: Sequence[Mapping[str, Any]] = ()
     if selector.session or selector.agent or selector.origin:
-        rows = await transaction.all(
-            Q["take_back_outcomes"],
-            space=space,
-            session=selector.session,
-            agent=selector.agent,
-            origin=selector.origin.value if selector.origin else None,
-            since=selector.since,
-            until=selector.until,
-        )
+        rows = await transaction.all(Q["take_back_outcomes"], space=space, **selector.place_and_time)
     held = await hold_known(transaction, space, {row["memory_id"] for row in (*retold, *rows)})
     await recompute(desk, transaction, space, held, at=desk.clock())
     return Withdrawn(outcomes=tuple(row["id"] for row in rows), memories=tuple(sorted(held)))

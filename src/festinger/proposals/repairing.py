@@ -67,12 +67,7 @@ async def take_back(
     rows = await transaction.all(
         Q["take_back_sightings"],
         space=space,
-        source=selector.source,
-        session=selector.session,
-        agent=selector.agent,
-        origin=selector.origin.value if selector.origin else None,
-        since=selector.since,
-        until=selector.until,
+        **selector.place_and_time,
         bad=[str(each) for each in bad],
         flood=Uncounted.FLOOD,
         because=Uncounted.REPAIRED,

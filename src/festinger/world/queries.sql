@@ -832,39 +832,35 @@ returning id;
 update resolution_queue set status = 'pending', decided_by = null, resolved_at = null
 where space_id = %(space)s and id = any(%(conflicts)s::uuid[]);
 
+-- part: came_from_there
+-- What `c` came from, as far as that is named.
+and (%(session)s::text is null or c.session_id = %(session)s)
+and (%(agent)s::text is null or c.agent = %(agent)s)
+and (%(origin)s::text is null or c.origin = %(origin)s)
+and (%(since)s::timestamptz is null or c.at >= %(since)s)
+and (%(until)s::timestamptz is null or c.at < %(until)s)
+
 -- name: take_causes
 -- Takes away what came from somewhere; the rows as they were.
 delete from urd_cause c
 where c.space_id = %(space)s
   and (%(messages)s::text[] is null or c.message_id = any(%(messages)s))
-  and (%(session)s::text is null or c.session_id = %(session)s)
-  and (%(agent)s::text is null or c.agent = %(agent)s)
-  and (%(origin)s::text is null or c.origin = %(origin)s)
-  and (%(since)s::timestamptz is null or c.at >= %(since)s)
-  and (%(until)s::timestamptz is null or c.at < %(until)s)
+  -- use: came_from_there
 returning to_jsonb(c) - 'space_id' as image;
 
 -- name: take_outcomes
 -- Takes away what came of notes as somebody reported it; the rows as they were.
-delete from urd_outcome o
-where o.space_id = %(space)s
-  and (%(session)s::text is null or o.session_id = %(session)s)
-  and (%(agent)s::text is null or o.agent = %(agent)s)
-  and (%(origin)s::text is null or o.origin = %(origin)s)
-  and (%(since)s::timestamptz is null or o.at >= %(since)s)
-  and (%(until)s::timestamptz is null or o.at < %(until)s)
-returning to_jsonb(o) - 'space_id' as image;
+delete from urd_outcome c
+where c.space_id = %(space)s
+  -- use: came_from_there
+returning to_jsonb(c) - 'space_id' as image;
 
 -- name: take_votes
 -- Takes away what speaks for quarantined triples and came from somewhere; the rows as they were.
 delete from cue_quarantine_cause c
 where c.space_id = %(space)s
   and (%(messages)s::text[] is null or c.message_id = any(%(messages)s))
-  and (%(session)s::text is null or c.session_id = %(session)s)
-  and (%(agent)s::text is null or c.agent = %(agent)s)
-  and (%(origin)s::text is null or c.origin = %(origin)s)
-  and (%(since)s::timestamptz is null or c.at >= %(since)s)
-  and (%(until)s::timestamptz is null or c.at < %(until)s)
+  -- use: came_from_there
 returning to_jsonb(c) - 'space_id' as image;
 
 -- name: return_cause

@@ -70,6 +70,7 @@ class Whence:
 
     def as_parameters(self) -> dict[str, Any]:
         return {
+            "messages": None if self.messages is None else list(self.messages),
             "session": self.session,
             "agent": self.agent,
             "origin": self.origin.value if self.origin else None,
@@ -168,10 +169,7 @@ async def take_back(
 
 
 async def _taken(change: Writing, query: str, whence: Whence) -> list[Image]:
-    parameters = whence.as_parameters()
-    if query != "take_outcomes":
-        parameters["messages"] = None if whence.messages is None else list(whence.messages)
-    rows = await change.transaction.all(Q[query], space=change.space, **parameters)
+    rows = await change.transaction.all(Q[query], space=change.space, **whence.as_parameters())
     return [row["image"] for row in rows]
 
 
