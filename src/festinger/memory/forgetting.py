@@ -138,7 +138,7 @@ async def forget_in(
     erased, remade = await _cascade(transaction, space, meant)
     trimmed = [each for each in meant.trimmed if each not in erased]
     cut_off = [each for memory in trimmed for each in meant.sightings[memory]]
-    said = await _words(transaction, space, sorted(erased), cut_off)
+    said = await words_of(transaction, space, sorted(erased), cut_off)
     if not dry_run:
         await _ban(eraser, transaction, space, said)
     rows["memory_sighting"] += await transaction.run(Q["erase_sightings"], space=space, ids=cut_off)
@@ -195,10 +195,10 @@ async def _cascade(
         gone |= with_it
 
 
-async def _words(
-    transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], sightings: Sequence[UUID]
+async def words_of(
+    transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], sightings: Sequence[UUID] = ()
 ) -> list[dict[str, Any]]:
-    """In which words everything was said that goes, and in which messages."""
+    """In which words memories were said, and in which messages; of others only some sightings."""
     return list(
         await transaction.all(Q["wordings_of"], space=space, memories=memories, sightings=list(sightings))
     )
@@ -303,7 +303,7 @@ async def forget_again(transaction: Transaction, entries: Sequence[Entry]) -> in
     for space in sorted({entry.space for entry in entries}):
         mine = [entry for entry in entries if entry.space == space]
         ids = sorted({MemoryId(UUID(entry.id)) for entry in mine if entry.kind == ban.MEMORY})
-        said = await _words(transaction, SpaceId(space), ids, [])
+        said = await words_of(transaction, SpaceId(space), ids)
         found, rows = [each["id"] for each in said], Counter[str]()
         at = max(entry.at for entry in mine)
         await erase_rows(transaction, SpaceId(space), found, rows, at=at)

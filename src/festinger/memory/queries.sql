@@ -644,6 +644,55 @@ returning *;
 -- The turns in which something was said, and their episodes.
 select t.turn_id, t.episode_id from episode_turn t where t.space_id = %(space)s and t.content ~* %(pattern)s;
 
+-- name: turns_there
+-- The turns that came from somewhere as a whole, and their episodes: of a source, those of which it taught something.
+select t.turn_id, t.episode_id from episode_turn t
+join episode e on e.space_id = t.space_id and e.id = t.episode_id
+where t.space_id = %(space)s and e.space_id = %(space)s
+  and (%(source)s::text is null or %(source)s = 'episode:' || e.id or t.turn_id in (
+      select s.turn_id from memory_sighting s where s.space_id = %(space)s and s.source = %(source)s))
+  and (%(session)s::text is null or e.session_id = %(session)s)
+  and (%(agent)s::text is null or e.agent_id = %(agent)s)
+  and (%(origin)s::text is null or t.origin = %(origin)s)
+  and (%(since)s::timestamptz is null or t.at >= %(since)s)
+  and (%(until)s::timestamptz is null or t.at < %(until)s);
+
+-- name: leave_words_out
+-- Leaves words out of what turns are summed up by.
+update episode_turn t set remaining = regexp_replace(coalesce(t.remaining, t.content), %(pattern)s, '', 'gi')
+where t.space_id = %(space)s and t.content ~* %(pattern)s;
+
+-- name: leave_turns_out
+-- Leaves nothing of turns to be summed up.
+update episode_turn t set remaining = '' where t.space_id = %(space)s and t.turn_id = any(%(turns)s::uuid[]);
+
+-- name: bring_turns_back
+-- Lets turns be summed up whole again, but for those of which another repair leaves something out.
+update episode_turn t set remaining = null
+where t.space_id = %(space)s and t.turn_id = any(%(turns)s::uuid[]) and not exists (
+    select from memory_change c
+    where c.space_id = %(space)s and c.op = 'repair' and c.undone_at is null and c.id <> %(change)s
+      and c.after -> 'left_out' -> 'turns' ? t.turn_id::text);
+
+-- name: is_left_out
+-- Whether something of an episode is left out.
+select exists (
+    select from episode_turn t
+    where t.space_id = %(space)s and t.episode_id = %(episode)s and t.remaining is not null) as cut;
+
+-- name: image_episode
+-- What is said about an episode, to be put back.
+select to_jsonb(e) as image, e.memory_id from episode e where e.space_id = %(space)s and e.id = %(id)s;
+
+-- name: put_back_episode
+-- Says about an episode again what was said before.
+update episode e set title = i.title, summary = i.summary, summarised_by = i.summarised_by,
+    summarised_at = i.summarised_at, outcome = i.outcome, topics = i.topics, prompt_hash = i.prompt_hash,
+    lessons = i.lessons, version = i.version
+from jsonb_populate_record(null::episode, %(image)s::jsonb) as i
+where e.space_id = %(space)s and e.id = i.id
+returning e.*;
+
 -- name: turns_of_episodes
 -- All that was said in some episodes.
 select t.turn_id from episode_turn t where t.space_id = %(space)s and t.episode_id = any(%(episodes)s::uuid[]);
@@ -682,6 +731,13 @@ returning *;
 -- What was said in an episode, in its order.
 select t.seq, t.turn_id, t.at, t.role, t.origin, t.content, t.surfaced from episode_turn t
 where t.space_id = %(space)s and t.episode_id = %(episode)s
+order by t.seq;
+
+-- name: turns_left
+-- The same without what was left out.
+select t.seq, t.turn_id, t.at, t.role, t.origin, coalesce(t.remaining, t.content) as content, t.surfaced
+from episode_turn t
+where t.space_id = %(space)s and t.episode_id = %(episode)s and coalesce(t.remaining, t.content) <> ''
 order by t.seq;
 
 -- name: prompts_of_session

@@ -2,7 +2,8 @@
 
 A page turns out to be poisoned, a session hijacked, an agent broken: what came from there is locked away or
 forgotten, and everything it did is undone. Memories that it replaced or swallowed stand again, conflicts that it
-opened are closed, what others said too is computed again from what is left, insights that rest on it are made again.
+opened are closed, what others said too is computed again from what is left, summaries and insights that rest on it are
+made again.
 The numbers are then those that would stand if it had never been. Locked away, all of it is one change, and can be
 undone; the rows are kept as they were for that.
 """
@@ -18,7 +19,8 @@ from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MemoryId, SpaceId
 from festinger.memory.changes import Change, Note, Op, changes_of, write_change
 from festinger.memory.desk import Desk
-from festinger.memory.forgetting import REMAKE, Eraser, Plan, forget_in
+from festinger.memory.episodes.withdrawing import LeftOut, bring_back, leave_out
+from festinger.memory.forgetting import REMAKE, Eraser, Plan, forget_in, words_of
 from festinger.memory.kinds import LIVE
 from festinger.memory.links import Link
 from festinger.memory.replaying import REPAIRED, retell
@@ -26,6 +28,7 @@ from festinger.memory.selector import Reach, Selector, reach
 from festinger.memory.states import find_all
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
+from festinger.text.cutting import cuts
 from festinger.world.memories import return_conflicts, withdraw_memory_conflicts
 
 Q = queries_of("festinger.memory")
@@ -65,6 +68,8 @@ class Repaired:
     """Others said them too, or they had swallowed something of it: computed again from what is left."""
     remade: tuple[MemoryId, ...] = ()
     """They rest on it and on others: made again."""
+    summaries: tuple[UUID, ...] = ()
+    """Episodes of which a part came from there: summed up again without it."""
     conflicts: int = 0
     elsewhere: int = 0
     """Rows that other rooms took back."""
@@ -74,20 +79,21 @@ class Repaired:
 
     @property
     def counts(self) -> dict[str, int]:
-        lists = ("locked", "restored", "retold", "remade")
-        counts = {name: len(getattr(self, name)) for name in lists}
+        counts = {name: len(getattr(self, name)) for name in _LISTS}
         return counts | {"conflicts": self.conflicts, "elsewhere": self.elsewhere}
 
     def as_json(self) -> dict[str, Any]:
-        lists = ("locked", "restored", "retold", "remade")
         return {
-            **{name: [str(each) for each in getattr(self, name)] for name in lists},
+            **{name: [str(each) for each in getattr(self, name)] for name in _LISTS},
             "conflicts": self.conflicts,
             "elsewhere": self.elsewhere,
             "change": str(self.change) if self.change else None,
             "forgotten": self.forgotten.as_json() if self.forgotten else None,
             "dry_run": self.dry_run,
         }
+
+
+_LISTS = ("locked", "restored", "retold", "remade", "summaries")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -188,10 +194,13 @@ async def _repair(
         gone = replace(meant, whole=bad, cited=cited)
         erased = {name: await each.erase() for name, each in elsewhere.items() if each.erase}
         return await _forget(eraser, work, done, gone=gone, elsewhere=erased, dry_run=dry_run)
+    left_out = await _leave_out(work, selector)
     more = {
         "conflicts": [str(each) for each in conflicts],
         "elsewhere": {name: dict(each.kept) for name, each in elsewhere.items() if each.rows},
+        "left_out": left_out.as_json(),
     }
+    done = replace(done, summaries=left_out.summaries)
     return await _write_down(work, done, before, more=more, selector=selector)
 
 
@@ -304,6 +313,13 @@ async def _lock_away(work: _Repair, bad: Sequence[MemoryId], remade: Sequence[Me
         await work.desk.ask(work.transaction, REMAKE, space=work.space, memory=str(memory))
 
 
+async def _leave_out(work: _Repair, selector: Selector) -> LeftOut:
+    """Have episodes summed up without what came from there and what it taught."""
+    said = await words_of(work.transaction, work.space, sorted(work.bad))
+    wordings = list(cuts(wording for each in said for wording in each["wordings"]))
+    return await leave_out(work.desk, work.transaction, work.space, selector, wordings)
+
+
 async def _calm(work: _Repair, memories: Iterable[MemoryId]) -> None:
     """Let those wait no more about which nobody is asked."""
     found = await find_all(work.transaction, work.space, memories)
@@ -380,6 +396,7 @@ async def undo_repair(desk: Desk, transaction: Transaction, space: SpaceId, chan
     """Put every row back as a repair found it, here and in the other rooms."""
     if not await is_as_repaired(transaction, space, change):
         raise UndoBlocked("Something was done since that stands on this repair.", changes=[])
+    await bring_back(desk, transaction, space, change.after.get("left_out", {}), change=change.id)
     images = change.after["images"]
     # What was history goes back first, so that two of the same words never stand at once.
     images["memory"].sort(key=lambda image: image["status"] in LIVE)

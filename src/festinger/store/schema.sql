@@ -458,6 +458,7 @@ CREATE TABLE public.episode_turn (
     origin text NOT NULL,
     content text NOT NULL,
     surfaced uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    remaining text,
     CONSTRAINT episode_turn_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'system'::text, 'model'::text, 'tool'::text, 'document'::text, 'job'::text]))),
     CONSTRAINT episode_turn_role_check CHECK ((role = ANY (ARRAY['system'::text, 'user'::text, 'assistant'::text, 'tool'::text, 'thought'::text]))),
     CONSTRAINT episode_turn_seq_check CHECK ((seq >= 1))
@@ -468,6 +469,8 @@ COMMENT ON TABLE public.episode_turn IS 'what was said, without secrets and with
 COMMENT ON COLUMN public.episode_turn.seq IS 'place within the episode';
 
 COMMENT ON COLUMN public.episode_turn.surfaced IS 'memories that were brought to mind with it';
+
+COMMENT ON COLUMN public.episode_turn.remaining IS 'what it is summed up by, without what was taken back; none while that is all of it';
 
 CREATE SEQUENCE public.event_seq
     START WITH 1

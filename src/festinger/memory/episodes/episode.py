@@ -152,6 +152,11 @@ class Episode:
         """How what was learnt from it names it."""
         return f"episode:{self.id}"
 
+    @property
+    def told(self) -> str:
+        """What the memory of its summary says."""
+        return f"{self.title}\n{self.summary}"
+
     def as_json(self) -> dict[str, Any]:
         """As every door shows it; lessons are shown as the memories that came of them."""
         hidden = ("seq", "lessons", "prompt_hash")

@@ -25,7 +25,7 @@ from festinger.memory.episodes.episode import (
     episode_of,
 )
 from festinger.memory.episodes.keeping import lock_episode
-from festinger.memory.episodes.listing import turns_of
+from festinger.memory.episodes.listing import turns_left
 from festinger.memory.episodes.transcript import spoken
 from festinger.memory.given import Given
 from festinger.memory.given import Turn as Source
@@ -62,7 +62,7 @@ async def teach(desk: Desk, episode: Episode) -> Episode:
         await _refresh(desk, episode)
         return episode
     async with desk.store.transaction() as transaction:
-        turns = await turns_of(transaction, episode.space_id, episode.id)
+        turns = await turns_left(transaction, episode.space_id, episode.id)
         prompts = await _prompts(transaction, episode)
     learned: list[Learned] = []
     memory = None
@@ -202,7 +202,7 @@ async def _remember(desk: Desk, episode: Episode, turns: Sequence[Turn]) -> Memo
     said = spoken(turns)[:MOST_SOURCES]
     trusts = desk.terms(episode.space_id).trusts
     given = Given(
-        text=_content(episode),
+        text=episode.told,
         kind=Kind.EPISODIC,
         origin=Origin.JOB,
         source=episode.source,
@@ -222,7 +222,7 @@ async def _refresh(desk: Desk, episode: Episode) -> None:
     async with desk.store.transaction() as transaction:
         found = await find_all(transaction, episode.space_id, [episode.memory_id])
     memory = found.get(episode.memory_id)
-    wanted = _content(episode)
+    wanted = episode.told
     # It may be the memory of an earlier episode that was told in the same words; that keeps them.
     is_own = memory is not None and memory.source == episode.source
     if memory is not None and is_own and memory.is_live and memory.content != wanted:
@@ -291,10 +291,6 @@ def _sources(said: Sequence[Turn], trusts: Mapping[Origin, float]) -> tuple[Sour
     return tuple(
         Source(id=turn.turn_id, trust=trusts.get(turn.origin, trusts[Origin.MODEL])) for turn in said
     )
-
-
-def _content(episode: Episode) -> str:
-    return f"{episode.title}\n{episode.summary}"
 
 
 def _keyed(given: Given, key: str) -> Given:

@@ -74,6 +74,11 @@ async def turns_of(transaction: Transaction, space: SpaceId, episode: UUID) -> t
     return tuple(map(turn_of, await transaction.all(Q["turns_of"], space=space, episode=episode)))
 
 
+async def turns_left(transaction: Transaction, space: SpaceId, episode: UUID) -> tuple[Turn, ...]:
+    """The same without what came from a source that was taken back: what an episode is summed up by."""
+    return tuple(map(turn_of, await transaction.all(Q["turns_left"], space=space, episode=episode)))
+
+
 async def page(
     desk: Desk,
     space: SpaceId,

@@ -1,4 +1,4 @@
-"""What becomes of a summary when something that it sums up was forgotten?
+"""What becomes of a summary when something that it sums up was forgotten or taken back?
 
 A model may have put it into other words, which no cut finds. So the summary of every episode in which it was said is
 written anew at once, in what is left of the episode's own words, and so is the memory of that summary; a model is then
@@ -13,7 +13,7 @@ from festinger.ids import SpaceId
 from festinger.memory.desk import Desk
 from festinger.memory.episodes.episode import BY_CALLER, BY_EXTRACT, Episode, State, episode_of
 from festinger.memory.episodes.keeping import lock_episode
-from festinger.memory.episodes.listing import turns_of
+from festinger.memory.episodes.listing import turns_left
 from festinger.memory.episodes.summary import in_its_own_words
 from festinger.memory.gist import fold_mark, gist_mark
 from festinger.memory.storing import EMBED
@@ -39,7 +39,7 @@ async def turns_with(transaction: Transaction, space: SpaceId, cuts: Iterable[Cu
 async def retell(desk: Desk, transaction: Transaction, space: SpaceId, episode: UUID) -> bool:
     """Sum an episode up anew from what is left of its words; whether there was a summary to write anew."""
     found = await lock_episode(transaction, space, episode)
-    turns = await turns_of(transaction, space, episode)
+    turns = await turns_left(transaction, space, episode)
     if found.state is not State.SUMMARISED or found.summarised_by == BY_CALLER or not turns:
         return False
     said = in_its_own_words(turns, most=0)
@@ -52,23 +52,22 @@ async def retell(desk: Desk, transaction: Transaction, space: SpaceId, episode: 
         by=said.by,
         at=desk.clock(),
     )
-    await _reword_memory(desk, transaction, episode_of(row))
+    await reword_memory(desk, transaction, episode_of(row))
     if said.by == BY_EXTRACT:
         await desk.ask(transaction, SUMMARISE, space=space, episode=str(episode))
     return True
 
 
-async def _reword_memory(desk: Desk, transaction: Transaction, episode: Episode) -> None:
+async def reword_memory(desk: Desk, transaction: Transaction, episode: Episode) -> None:
     """Give the memory of a summary the words that the summary has now."""
-    content = f"{episode.title}\n{episode.summary}"
     changed = await transaction.run(
         Q["reword_summary"],
         space=episode.space_id,
         id=episode.memory_id,
         source=episode.source,
-        content=content,
-        fold=fold_mark(content),
-        gist=gist_mark(content),
+        content=episode.told,
+        fold=fold_mark(episode.told),
+        gist=gist_mark(episode.told),
         at=desk.clock(),
     )
     if changed:

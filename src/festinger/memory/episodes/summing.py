@@ -22,7 +22,7 @@ from festinger.memory.episodes.episode import BY_EXTRACT, BY_TRANSCRIPT, Episode
 from festinger.memory.episodes.extract import is_its_own_summary, skipped
 from festinger.memory.episodes.keeping import SUM_UP, find_in
 from festinger.memory.episodes.lessons import teach
-from festinger.memory.episodes.listing import turns_of
+from festinger.memory.episodes.listing import turns_left
 from festinger.memory.episodes.retelling import SUMMARISE as SUMMARISE
 from festinger.memory.episodes.summary import Summary, in_its_own_words, in_the_words_of
 from festinger.seeing.metrics import DEGRADED
@@ -103,7 +103,7 @@ async def _ended(desk: Desk, space: SpaceId, episode: UUID) -> Ended | None:
         is_said = found.state is State.SUMMARISED and found.summarised_by != BY_EXTRACT
         if is_open or is_said or found.skipped:
             return None
-        turns = await turns_of(transaction, space, episode)
+        turns = await turns_left(transaction, space, episode)
         if (reason := skipped(turns)) is not None:
             await transaction.maybe(
                 Q["skip_episode"], space=space, id=episode, reason=reason, at=desk.clock()
