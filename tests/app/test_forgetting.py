@@ -123,6 +123,7 @@ async def left(at: Approving, seen: dict[str, Sighted]) -> dict[str, tuple[str, 
     return found
 
 
+@pytest.mark.requirement("M-84")
 async def test_a_repair_takes_back_what_a_session_brought_to_every_room_and_undoing_it_gives_all_back(
     database_url: str, tmp_path: Path
 ):
@@ -148,6 +149,7 @@ async def test_a_repair_takes_back_what_a_session_brought_to_every_room_and_undo
         assert await everything(at) == before
 
 
+@pytest.mark.requirement("M-84")
 async def test_a_repair_that_forgets_leaves_no_word_of_what_was_proposed_there(
     database_url: str, tmp_path: Path
 ):
@@ -208,6 +210,7 @@ async def of_the_world(at: Approving) -> dict[str, list[dict[str, Any]]]:
 ASKED_OF = "what of Zanzibo and Winky?"
 
 
+@pytest.mark.requirement("M-84")
 async def test_what_planted_pages_taught_the_world_is_as_if_never_said_after_a_repair_until_it_is_undone(
     database_url: str, tmp_path: Path
 ):
@@ -234,6 +237,7 @@ async def test_what_planted_pages_taught_the_world_is_as_if_never_said_after_a_r
         assert await read(at, ASKED_OF, session="at last", origin=Origin.PERSON) == shown
 
 
+@pytest.mark.requirement("M-84")
 async def test_a_repair_that_forgets_leaves_no_word_of_what_planted_pages_taught_the_world(
     database_url: str, tmp_path: Path
 ):
@@ -252,6 +256,7 @@ async def test_a_repair_that_forgets_leaves_no_word_of_what_planted_pages_taught
         ] == ["winky"]
 
 
+@pytest.mark.requirement("M-84")
 async def test_a_source_is_taken_back_from_the_world_by_the_messages_in_which_it_was_heard(
     database_url: str, tmp_path: Path
 ):

@@ -24,6 +24,8 @@ from festinger.memory.selector import Selector
 from festinger.memory.undoing import undo
 from festinger.store.pool import Store
 
+pytestmark = pytest.mark.requirement("M-84")
+
 PAGE = "https://example.org/poisoned"
 FROM_PAGE = Selector(source=PAGE)
 BY = "person:owner"

@@ -18,6 +18,8 @@ from festinger.proposals.repairing import Withdrawn, give_back, take_back
 from festinger.proposals.verdict import Kind
 from festinger.store.pool import Store
 
+pytestmark = pytest.mark.requirement("M-84")
+
 BAD = Selector(session=SessionId("bad"))
 MEMORY = MemoryId(UUID(int=5))
 

@@ -22,6 +22,8 @@ from festinger.world.repairing import Whence, Withdrawn, take_back
 from festinger.world.returning import give_back
 from festinger.world.state import state
 
+pytestmark = pytest.mark.requirement("M-84")
+
 BAD = Whence(session=SessionId("bad"))
 WITHOUT = SpaceId("without")
 PERSON = Origin.PERSON
