@@ -45,9 +45,11 @@ async def heard(mind: Mind, folder: Path) -> Episode:
     return await close(mind.desk, MAIN_SPACE, said.episode.id)
 
 
-async def repaired(mind: Mind, folder: Path, selector: Selector | None = None, **more: bool) -> Repaired:
+async def repaired(
+    mind: Mind, folder: Path, selector: Selector | None = None, *, dry_run: bool = False
+) -> Repaired:
     eraser = eraser_of(mind, ledger_in(folder))
-    return await repair(eraser, MAIN_SPACE, selector or Selector(source=PAGE), by=BY, **more)
+    return await repair(eraser, MAIN_SPACE, selector or Selector(source=PAGE), by=BY, dry_run=dry_run)
 
 
 async def undone(mind: Mind, done: Repaired) -> None:
