@@ -32,6 +32,7 @@ from festinger.proxy.sessions.keeping import Sessions
 from festinger.proxy.sessions.session import Reply, latest
 from festinger.proxy.sighting import Sighting
 from festinger.proxy.telling import LoopTold, MemoryResult, MemoryTold, SessionTold
+from festinger.proxy.turnstile import Turnstile
 from festinger.proxy.understanding import NewId, Understanding, Understood
 from festinger.seeing.metrics import PROXY_SESSIONS
 from festinger.settings.tree import ProxySettings
@@ -61,11 +62,13 @@ class Attendant:
         self._noting = noting or Noting(InTime(mind), new_id=new_id)
         self._sessions = Sessions(most=settings.sessions_max, idle=timedelta(seconds=settings.session_idle))
         self._understanding = Understanding(self._sessions, clock=clock, new_id=new_id)
+        self._turnstile = Turnstile()
 
     async def attend(
         self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> Attended:
         """The request with what it brings to mind; the original bytes where nothing is to be added."""
+        await self._turnstile.passed()
         understood = await self._understood(visit, headers, body, settings=settings)
         if isinstance(understood, Untouched):
             return Attended(body=body, told=MemoryTold(result=MemoryResult.OFF, reason=understood))
