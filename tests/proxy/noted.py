@@ -25,6 +25,7 @@ from festinger.proxy.memories import MEMORY, Memories, Reminded, memory_notes
 from festinger.proxy.modelfiles import FindModelfile, none_known
 from festinger.proxy.noting import Noting
 from festinger.proxy.patience import Patience
+from festinger.proxy.questions import Questions
 from festinger.proxy.requests.kind import Kind
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.world.recollection import Note, Recollection
@@ -182,7 +183,7 @@ async def scene(
     beside, listed = Background(), Listed()
     ids = new_id or id_maker(Hands().clock, random.Random(3))
     noting = Noting(
-        InTime(mind or Knowing(), memories=memories, patience=patience, beside=beside),
+        InTime(mind or Knowing(), memories=memories, recalls=Questions(patience=patience), beside=beside),
         new_id=ids,
         restate=restate or Today(),
         modelfile=modelfile,

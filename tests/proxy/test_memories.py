@@ -11,11 +11,11 @@ from tests.proxy.test_in_time import Deadline, Slow
 
 from festinger.errors import StoreDown
 from festinger.ids import Origin
-from festinger.proxy.in_time import MOST_OPEN
 from festinger.proxy.injection.block import Line
 from festinger.proxy.injection.corrections import Present
 from festinger.proxy.memories import CUE_CHARS, cue_of, memory_notes
 from festinger.proxy.patience import LAST, Patience
+from festinger.proxy.questions import MOST_OPEN
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.restating import restated_memories
 from festinger.world.recollector import Said

@@ -2,17 +2,15 @@
 
 World and memory are asked side by side, and a request waits for both as long as its deadline allows; then it goes on with
 what is there. A question is not called off: its answer is kept for the session and told in its next turn. Only the
-newest answers are kept, and whoever never comes back loses nothing but that. Whoever comes while too many questions to
-the memory stand open does not wait in line: a memory that hangs, or is asked more than it can answer, is gone without.
-While its answers come too late one after the other, they are only told in the next turn: nobody waits for them, and one
-question at a time is enough.
+newest answers are kept, and whoever never comes back loses nothing but that. A memory that hangs, or is asked more than
+it can answer, is gone without.
 """
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Collection, Coroutine
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from festinger.app.background import Background
@@ -22,7 +20,7 @@ from festinger.proxy.edge import going_on
 from festinger.proxy.injection.block import Line
 from festinger.proxy.memories import NOTHING, Lines, Memories, NoMemories, Reminded, cue_of, memory_notes
 from festinger.proxy.mind import Mind
-from festinger.proxy.patience import Patience
+from festinger.proxy.questions import Questions
 from festinger.proxy.sessions.session import Caller
 from festinger.proxy.telling import Reason
 from festinger.proxy.understanding import Understood
@@ -30,13 +28,9 @@ from festinger.world.recollection import Recollection
 
 KEPT = 1000
 """Sessions whose late answers are kept."""
-MOST_OPEN = 4
-"""Questions to the memory that may stand open at once: more of them than it answers in about a deadline would only make
-each other late."""
 PART = "recall"
 
 Key = tuple[Caller, SessionId]
-Answer = TypeVar("Answer")
 Task = asyncio.Task[Any]
 
 
@@ -75,9 +69,9 @@ class _Asked:
     busy: bool = False
     """Whether the memory had too many questions open to be asked."""
 
-    def tasks(self, *, with_memory: bool) -> set[Task]:
-        tasks = (self.world, self.standing, self.memory if with_memory else None)
-        return {task for task in tasks if task is not None}
+    @property
+    def tasks(self) -> set[Task]:
+        return {task for task in (self.world, self.memory, self.standing) if task is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +91,7 @@ class InTime:
         mind: Mind,
         *,
         memories: Memories | None = None,
-        patience: Patience | None = None,
+        recalls: Questions | None = None,
         beside: Background | None = None,
         stopwatch: Stopwatch = system_stopwatch,
         most: int = KEPT,
@@ -107,8 +101,9 @@ class InTime:
         self._beside = beside or Background()
         self._stopwatch = stopwatch
         self._most = most
-        self._open: set[Task] = set()
-        self._patience = patience or Patience()
+        self._recalls = recalls or Questions(stopwatch=stopwatch)
+        # Looking up what is known by its id takes less than a recall, and is late at other times.
+        self._lookups = Questions(stopwatch=stopwatch)
         self._late: OrderedDict[Key, Late] = OrderedDict()
 
     async def remembered(
@@ -121,11 +116,8 @@ class InTime:
         key = _key(understood)
         kept = self._late.get(key, Late())
         left = seconds - (self._stopwatch() - understood.began)
-        waits = self._patience.is_worth(left)
-        asked = self._asked(
-            understood, asks=asks, shown=shown or Shown(), kept=kept, most=MOST_OPEN if waits else 1
-        )
-        await self._wait(asked, left=left, with_memory=waits)
+        asked = self._asked(understood, asks=asks, shown=shown or Shown(), kept=kept, left=left)
+        await self._wait(asked, left=left)
         return replace(self._answered(key, asked), kept=kept)
 
     def told(self, understood: Understood, kept: Late, *, with_notes: bool) -> None:
@@ -138,36 +130,23 @@ class InTime:
         if left != Late():
             self._keep(_key(understood), left)
 
-    def _asked(self, understood: Understood, *, asks: bool, shown: Shown, kept: Late, most: int) -> _Asked:
+    def _asked(self, understood: Understood, *, asks: bool, shown: Shown, kept: Late, left: float) -> _Asked:
         asked, place = _Asked(), understood.place
         if asks:
             texts = understood.unasked
             asked.world = asyncio.create_task(self._mind.recollect(place, texts))
             if self._memories.may_know(place.space) and (cue := cue_of(texts)):
-                asked.memory = self._begun(self._remind(understood, cue, exclude=shown.visible), most=most)
+                question = self._remind(understood, cue, exclude=shown.visible)
+                asked.memory = self._recalls.ask(question, within=left, beside=self._beside)
                 asked.busy = asked.memory is None
         if shown_ids := {*shown.anywhere, *memory_notes(kept.notes)}:
-            asked.standing = self._begun(self._standing(understood, shown_ids))
+            lookup = self._standing(understood, shown_ids)
+            asked.standing = self._lookups.ask(lookup, within=left, beside=self._beside)
         return asked
 
-    def _begun(
-        self, question: Coroutine[Any, Any, Answer], *, most: int = MOST_OPEN
-    ) -> asyncio.Task[Answer] | None:
-        """A question to the memory, unless too many stand open."""
-        if len(self._open) >= most:
-            question.close()
-            return None
-        task = self._beside.start(question)
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
-        return task
-
     async def _remind(self, understood: Understood, cue: str, *, exclude: Collection[UUID]) -> Reminded:
-        began = self._stopwatch()
         with going_on(PART) as attempt:
-            reminded = await self._memories.remind(understood.place, cue, exclude=exclude)
-            self._patience.answered(self._stopwatch() - began)
-            return reminded
+            return await self._memories.remind(understood.place, cue, exclude=exclude)
         return Reminded(failed=attempt.failed)
 
     async def _standing(self, understood: Understood, memories: Collection[UUID]) -> Lines | None:
@@ -175,16 +154,20 @@ class InTime:
             return await self._memories.standing(understood.place, memories)
         return None
 
-    async def _wait(self, asked: _Asked, *, left: float, with_memory: bool) -> None:
-        tasks = asked.tasks(with_memory=with_memory)
-        if not tasks:
+    async def _wait(self, asked: _Asked, *, left: float) -> None:
+        if not (awaited := self._awaited(asked, left=left)):
             return
         try:
-            await asyncio.wait(tasks, timeout=max(0.0, left))
+            await asyncio.wait(awaited, timeout=max(0.0, left))
         except asyncio.CancelledError:
-            for task in asked.tasks(with_memory=True):
+            for task in asked.tasks:
                 task.cancel()
             raise
+
+    def _awaited(self, asked: _Asked, *, left: float) -> set[Task]:
+        memory = asked.memory if self._recalls.is_worth(left) else None
+        standing = asked.standing if self._lookups.is_worth(left) else None
+        return {task for task in (asked.world, memory, standing) if task is not None}
 
     def _answered(self, key: Key, asked: _Asked) -> Remembered:
         world, memory, standing = asked.world, asked.memory, asked.standing

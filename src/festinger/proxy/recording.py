@@ -26,6 +26,7 @@ from festinger.proxy.entries import Happened, Kept, Logged
 from festinger.proxy.exchange import Exchange
 from festinger.proxy.loops.message import Role
 from festinger.proxy.passed import Passed
+from festinger.proxy.questions import Questions
 from festinger.proxy.remembering import restored, stored
 from festinger.proxy.requests.tooling import described_by, descriptions
 from festinger.proxy.sessions.keeping import ALIKE
@@ -41,8 +42,6 @@ log = structlog.get_logger(room="proxy")
 
 SEEN = 10_000
 """Sessions and exchanges of which is known how far they were kept."""
-HANGING = 4
-"""So many questions may be left unanswered; then the store hangs, and nobody waits for it until one comes back."""
 
 
 class StoredChronicle:
@@ -65,7 +64,7 @@ class StoredChronicle:
         self._done: OrderedDict[UUID, None] = OrderedDict()
         self._shared: OrderedDict[tuple[Caller, SessionId], None] = OrderedDict()
         self._afterwards = Afterwards()
-        self._asked: set[asyncio.Task[list[StoredSession]]] = set()
+        self._questions = Questions()
 
     async def recall(self, understood: Understood, *, settings: ProxySettings) -> Sequence[Session]:
         app, session = self._app(), understood.session
@@ -88,23 +87,21 @@ class StoredChronicle:
         self, app: App, understood: Understood, name: SessionId | None, *, settings: ProxySettings
     ) -> Sequence[StoredSession]:
         """What the store knows, in time. A late question is not called off: that would wait for the store too."""
-        if len(self._asked) >= HANGING:
-            raise TimeoutError
-        caller = understood.session.caller
-        asked = app.background.start(
-            find_sessions(
-                app.store,
-                caller.space,
-                caller=caller.name,
-                session=session_name(name) if name else None,
-                head=understood.chain.head,
-                since=self._clock() - timedelta(seconds=settings.session_idle),
-                limit=ALIKE,
-            )
+        caller, seconds = understood.session.caller, settings.memory_deadline_ms / 1000
+        question = find_sessions(
+            app.store,
+            caller.space,
+            caller=caller.name,
+            session=session_name(name) if name else None,
+            head=understood.chain.head,
+            since=self._clock() - timedelta(seconds=settings.session_idle),
+            limit=ALIKE,
         )
-        self._asked.add(asked)
-        asked.add_done_callback(self._asked.discard)
-        await asyncio.wait({asked}, timeout=settings.memory_deadline_ms / 1000)
+        asked = self._questions.ask(question, within=seconds, beside=app.background)
+        if asked is None:
+            raise TimeoutError
+        if self._questions.is_worth(seconds):
+            await asyncio.wait({asked}, timeout=seconds)
         if not asked.done():
             raise TimeoutError
         return asked.result()
