@@ -23,7 +23,8 @@ from festinger.bench.suite import PRODUCT, Bench, Measured
 from festinger.errors import Unavailable
 
 TURNS, FEW_TURNS = 20, 3
-TURN_CHARS = 300
+TURN_CHARS = 100
+"""Few enough that all turns with all their notes fit into the window of the small model."""
 REPLY = "All right, I have noted that."
 
 METRICS = (
