@@ -21,7 +21,7 @@ from festinger.memory.decision import Action
 from festinger.memory.kinds import Kind
 from festinger.memory.reembedding import progress, reembed
 from festinger.memory.revising import edit
-from festinger.retrieval.arms import CueRead, Probe, find, parts_searched, read_words
+from festinger.retrieval.arms import RANKED_FROM, CueRead, Probe, find, parts_searched, read_words
 from festinger.retrieval.candidate import numbers
 from festinger.retrieval.cue import read_cue
 from festinger.retrieval.desk import Size
@@ -310,9 +310,9 @@ RARE = {
 
 
 async def nearest(
-    mind: Recaller, size: Size, asked: Mapping[str, Any], *, agent: str = DEFAULT_AGENT
+    mind: Recaller, size: Size, asked: Mapping[str, Any], *, agent: str = DEFAULT_AGENT, few: int = 10
 ) -> list[UUID]:
-    """What is found by meaning where more than ten vectors are many, with an index that looks at a hundred."""
+    """What is found by meaning where more than `few` vectors are many, with an index that looks at a hundred."""
     wish = wished("kiln", now=mind.hands.now, **asked)
     async with mind.store.transaction() as transaction:
         for setting in ("enable_sort = off", "enable_seqscan = off", "hnsw.max_scan_tuples = 1"):
@@ -328,7 +328,7 @@ async def nearest(
             probe=PROBE,
             size=size,
             settings=mind.retrieval,
-            few=10,
+            few=few,
         )
     return list(found.arms.get("vector", ()))
 
@@ -351,6 +351,40 @@ async def test_no_filter_makes_the_arm_give_less_than_there_is(store: Store):
     assert {name: sorted(refs) for name, refs in found.items()} == dict.fromkeys(RARE, sorted(rare))
     assert await nearest(mind, many, {}, agent="other") == [hidden]
     assert len(await nearest(mind, many, {})) == mind.retrieval.arm_size
+
+
+async def test_who_may_see_the_nearest_is_asked_of_them_alone_and_loses_nobody(store: Store):
+    mind = Recaller(store, near={"The plain note.": 0.9}, settings={"arm_size": 10})
+    [hidden] = await mind.put("What the other agent knows.", agent="other", shared=False)
+    await mind.put("The plain note.", shared=False)
+    await rows(store, CLONES, count=150)
+    most = Size(memories=1_500, vectors=1_500, seen=RANKED_FROM, parts=0, at=0.0)
+    some = replace(most, seen=RANKED_FROM // 2)
+
+    ranked = await nearest(mind, most, {}, few=RANKED_FROM)
+
+    assert ranked == await nearest(mind, some, {}, few=RANKED_FROM)
+    assert len(ranked) == 10
+    assert await nearest(mind, most, {}, few=RANKED_FROM, agent="other") == [hidden]
+
+
+@pytest.mark.parametrize(
+    ("seen", "asked", "chosen"),
+    [
+        (RANKED_FROM, {}, "memories_ranked"),
+        (RANKED_FROM, {"tags": ["rare"]}, "memories_whole"),
+        (RANKED_FROM - 1, {}, "memories_whole"),
+        (RANKED_FROM + 1, {}, "memories_indexed"),
+    ],
+    ids=["most of many", "a filter", "few", "too many"],
+)
+def test_the_nearest_are_ranked_first_where_most_may_be_seen(seen: int, asked: dict[str, Any], chosen: str):
+    size = Size(memories=seen, vectors=2 * RANKED_FROM - 1, seen=seen, parts=0, at=0.0)
+    wish = wished("kiln", now=EPOCH, **asked)
+
+    assert chosen in parts_searched(wish, read_of(), size, few=RANKED_FROM)
+    everybodys = replace(size, vectors=2 * RANKED_FROM)
+    assert "memories_ranked" not in parts_searched(wish, read_of(), everybodys, few=RANKED_FROM)
 
 
 def read_of(terms: tuple[str, ...] = (), *, must: str | None = None, has_pieces: bool = False) -> CueRead:

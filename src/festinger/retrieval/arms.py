@@ -35,7 +35,11 @@ FETCH = replace(Q["fetch"], packed=True)
 EMBEDDER = "embedder"
 NAMED = "named"
 INDEXED = "indexed"
-"""What was found by the index of vectors and not by reading them."""
+"""What was found by the index of vectors, or near the beginning of all, and not by reading whatever may be seen."""
+MAY_GIVE_UP = frozenset({"memories_ranked", "memories_indexed", "memories_counted"})
+"""Parts of a search by meaning that look at so many vectors at most."""
+RANKED_FROM = 1_000
+"""Fewer memories are read whole with all that says who may see them: there is nothing to be saved."""
 NO_MODEL = VectorModel(name="", dims=1)
 """Stands where a query names a model and none is searched by."""
 CLOSE = 200
@@ -164,7 +168,7 @@ async def find(
     with RECALL_ARM_SECONDS.labels(ways(read, probe)).time():
         rows = await transaction.all(query.only(chosen), **given, few=few)
         if gave_up(rows, chosen, near=given["near"]):
-            chosen = chosen - {"memories_indexed", "memories_counted"} | {"memories_whole"}
+            chosen = chosen - MAY_GIVE_UP | {"memories_whole"}
             rows = await transaction.all(query.only(chosen), **given, few=few)
     types = {row["ref"]: row["type"] for row in rows}
     arms: dict[str, list[UUID]] = {}
@@ -192,11 +196,11 @@ def _prefiltered(
 
 
 def gave_up(rows: Sequence[Mapping[str, Any]], chosen: frozenset[str], *, near: int) -> bool:
-    """Whether the index of vectors ended before it met enough memories that may be seen.
+    """Whether a search by meaning ended before it met enough memories that may be seen.
 
     It looks at so many at most, whoever's they are: those of one among many may lie behind.
     """
-    if not chosen & {"memories_indexed", "memories_counted"}:
+    if not chosen & MAY_GIVE_UP:
         return False
     found = [row["arm"] for row in rows if row["type"] == MEMORY]
     return VECTOR_ARM not in found and found.count(INDEXED) < near
@@ -219,8 +223,11 @@ def parts_searched(wish: Wish, read: CueRead, size: Size | None, *, few: int) ->
     def by_meaning(number: int) -> str:
         return "whole" if number <= few else "counted" if is_narrowed else "indexed"
 
+    of_memories = by_meaning(size.seen) if size else ""
+    if size and of_memories == "whole" and not is_narrowed and is_mostly_seen(size):
+        of_memories = "ranked"
     chosen = {
-        f"memories_{by_meaning(size.seen) if size else ''}": wish.with_memories and size is not None,
+        f"memories_{of_memories}": wish.with_memories and size is not None,
         f"turns_{by_meaning(size.parts) if size else ''}": wish.with_turns and size is not None,
         "memory_words": wish.with_memories and bool(read.asked.terms),
         "turn_words": wish.with_turns and bool(read.asked.terms),
@@ -230,6 +237,11 @@ def parts_searched(wish: Wish, read: CueRead, size: Size | None, *, few: int) ->
         "turns_named": wish.with_turns and bool(read.asked.terms) and read.has_pieces,
     }
     return frozenset(part for part, is_needed in chosen.items() if is_needed)
+
+
+def is_mostly_seen(size: Size) -> bool:
+    """Whether most of many vectors are of memories that the agent sees, so that the nearest need not be sought long."""
+    return size.seen >= RANKED_FROM and 2 * size.seen > size.vectors
 
 
 def _search(

@@ -82,8 +82,8 @@ where s.model = {model}
 -- name: candidates
 -- What each way of searching finds: by meaning, by words, by time, by a piece of an identifier; only the ways that are
 -- named stand in it. Who may be seen is said once for memories and once for turns, and holds for every way. By meaning
--- few are read whole and many by the index, which is told apart; where a filter may leave few of many, it is looked how
--- many are left. Each says how good it is in its way, where that is known here.
+-- few are read whole and many by the index, which is told apart; where nearly all may be seen, that is asked of the
+-- nearest alone, and where a filter may leave few of many, it is looked how many are left. Each says how good it is in its way, where that is known here.
 with eligible as not materialized (
     select m.space_id, m.id, m.content_tsv, coalesce(m.event_time, m.created_at) as happened from memory m
     where m.space_id = %(space)s and
@@ -132,6 +132,17 @@ select 'vector', 'memory', near.id, -near.far from (
     from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
     where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
     order by far, e.id limit %(near)s
+) as near
+-- end
+-- when: memories_ranked
+union all
+select 'indexed', 'memory', near.id, -near.far from (
+    select e.id, ranked.far from (
+        select v.memory_id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far from memory_vector v
+        where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
+        order by far, v.memory_id limit 4 * %(near)s
+    ) as ranked join eligible e on e.id = ranked.memory_id
+    order by ranked.far, e.id limit %(near)s
 ) as near
 -- end
 -- when: memories_indexed
