@@ -191,7 +191,7 @@ class Outbox:
             subject=happening.subject,
             agent=happening.agent,
             session=happening.session,
-            trace=happening.trace,
+            trace=happening.trace or _present_trace(),
             caused_by=None,
             payload=happening.payload,
             at=at,

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, StoreDown, TooLarge
+from festinger.ids import AgentId, MemoryId
 from festinger.memory.candidates import Found, Seen, how_far, look
 from festinger.memory.comparing import Question, compare_all
 from festinger.memory.decision import Action
@@ -24,6 +25,7 @@ from festinger.memory.pairs import settle_within
 from festinger.memory.prepared import Prepared
 from festinger.memory.recognising import Known, Repeated, recognise_all, reminded
 from festinger.memory.sizing import keep_sized
+from festinger.memory.together import Gathering, gather
 from festinger.memory.vectors import Embedded, embed
 from festinger.memory.writing import lock_owners
 from festinger.store.pool import Transaction
@@ -101,13 +103,13 @@ async def _prepared(desk: Desk, place: Place, known: Sequence[Known]) -> list[Kn
 async def _candidates(
     desk: Desk, place: Place, new: Sequence[Prepared], vectors: Sequence[Embedded | None]
 ) -> list[Found]:
-    seen: dict[str | None, Seen] = {}
+    seen: dict[AgentId | None, Seen] = {}
     found = []
     async with desk.store.transaction() as transaction:
         for each, vector in zip(new, vectors, strict=True):
             owner = each.said.owner
             if owner not in seen:
-                seen[owner] = await how_far(transaction, place.space, each.said)
+                seen[owner] = await how_far(transaction, place.space, owner)
             found.append(await look(desk, transaction, place.space, each.said, vector, seen=seen[owner]))
     return found
 
@@ -117,7 +119,7 @@ async def _written(desk: Desk, place: Place, ready: Sequence[Known]) -> list[Lea
     try:
         async with desk.store.transaction() as transaction:
             await lock_owners(transaction, [each for each in map(_to_write, ready) if each is not None])
-            return [await _write_item(desk, transaction, place, each) for each in ready]
+            return await _write_all(desk, transaction, place, ready)
     except StoreDown as error:
         if error.details.get("kind") != "busy":
             raise
@@ -126,6 +128,45 @@ async def _written(desk: Desk, place: Place, ready: Sequence[Known]) -> list[Lea
 
 def _to_write(known: Known) -> Prepared | None:
     return known.prepared if isinstance(known, Repeated) else known if isinstance(known, Prepared) else None
+
+
+async def _write_all(
+    desk: Desk, transaction: Transaction, place: Place, ready: Sequence[Known]
+) -> list[Learned | None]:
+    """In their order: what is simply new together, whatever does more by itself."""
+    new = [each for each in ready if isinstance(each, Prepared)]
+    gathering = await gather(desk, transaction, place.space, new)
+    alone: dict[int, Learned | None] = {}
+    together: dict[MemoryId, Learned] = {}
+    for number, each in enumerate(ready):
+        if isinstance(each, Prepared) and gathering.takes(each):
+            continue
+        together |= await _write_gathered(desk, transaction, place, gathering)
+        learned = alone[number] = await _write_item(desk, transaction, place, each)
+        if learned is not None:
+            gathering.note(learned, each if isinstance(each, Prepared) else None)
+    together |= await _write_gathered(desk, transaction, place, gathering)
+    return [
+        together[each.ref] if isinstance(each, Prepared) and each.ref in together else alone[number]
+        for number, each in enumerate(ready)
+    ]
+
+
+async def _write_gathered(
+    desk: Desk, transaction: Transaction, place: Place, gathering: Gathering
+) -> dict[MemoryId, Learned]:
+    """What became of those that were gathered. If the store takes not all of them, each is written by itself."""
+    arrivals = list(gathering.arrivals)
+    if not arrivals:
+        return {}
+    try:
+        async with transaction.savepoint():
+            return await gathering.write(transaction)
+    except StoreDown:
+        raise
+    except FestingerError:
+        written = [await _write_item(desk, transaction, place, each.prepared) for each in arrivals]
+    return {each.prepared.ref: learned for each, learned in zip(arrivals, written, strict=True) if learned}
 
 
 async def _write_item(desk: Desk, transaction: Transaction, place: Place, known: Known) -> Learned | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from festinger.ids import SpaceId
+from festinger.ids import AgentId, SpaceId
 from festinger.memory.desk import Desk
 from festinger.memory.gist import content_words, overlap
 from festinger.memory.given import Said
@@ -81,7 +81,7 @@ async def look(
     seen: Seen | None = None,
 ) -> Found:
     """The candidates of a statement that are worth judging, and how far one has seen; `seen` if that is known."""
-    seen = seen or await how_far(transaction, space, said)
+    seen = seen or await how_far(transaction, space, said.owner)
     ids = dict.fromkeys(await _near(desk, transaction, space, said, vectors))
     ids |= dict.fromkeys(await _related(desk, transaction, space, said))
     if vectors is None:
@@ -90,9 +90,9 @@ async def look(
     return Found(candidates=tuple(found), seen=seen)
 
 
-async def how_far(transaction: Transaction, space: SpaceId, said: Said) -> Seen:
-    """How far the memories go that whoever says this can see."""
-    row = await transaction.one(Q["newest_of_owners"], space=space, owner=said.owner)
+async def how_far(transaction: Transaction, space: SpaceId, owner: AgentId | None) -> Seen:
+    """How far the memories go that an agent sees, or everybody."""
+    row = await transaction.one(Q["newest_of_owners"], space=space, owner=owner)
     return Seen(own=row["own"], shared=row["shared"])
 
 
@@ -100,6 +100,8 @@ async def look_again(
     transaction: Transaction, space: SpaceId, said: Said, *, seen: Seen, vectors: Embedded | None
 ) -> list[Candidate]:
     """What was stored since; the owner is locked, so nothing more can come."""
+    if await how_far(transaction, space, said.owner) == seen:
+        return []
     window = {"space": space, "owner": said.owner, "kinds": list(comparable(said.kind)), "limit": MOST_NEWER}
     window |= {"own": seen.own, "shared": seen.shared}
     if vectors is None:

@@ -88,6 +88,12 @@ class Decided:
     """Candidates of which no judge was sure; the new memory is marked pending."""
     why: str = ""
 
+    @property
+    def is_simply_new(self) -> bool:
+        """Whether it becomes a memory of its own and does nothing to any other."""
+        deeds = (self.confirms, self.superseded_by, self.supersedes, self.conflicts, self.refines)
+        return not any(deeds)
+
 
 @dataclass(slots=True)
 class _Sorted:

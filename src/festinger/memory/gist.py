@@ -7,6 +7,7 @@ is left to the judges.
 """
 
 import re
+from functools import lru_cache
 from hashlib import sha256
 
 from festinger.text.fold import fold
@@ -41,6 +42,7 @@ def gist(text: str) -> list[str]:
     return [word for word in found if word not in DROPPED] or found or [spelt]
 
 
+@lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
     """What two texts must share to be about the same thing."""
     return frozenset(gist(text)) - KEPT

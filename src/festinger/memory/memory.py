@@ -34,14 +34,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
+    """What has a default here is so, as in the table, until something is done to the memory."""
+
     space_id: SpaceId
     id: MemoryId
     seq: int
     agent_id: AgentId | None
     kind: Kind
     content: str
-    content_contextualized: str | None
-    compressed: str | None
+    content_contextualized: str | None = None
+    compressed: str | None = None
     subject: str | None
     subject_key: str | None
     attribute_key: str | None
@@ -58,33 +60,33 @@ class Memory:
     turn_id: UUID | None
     status: Status
     pending: bool
-    superseded_by: MemoryId | None
-    superseded_at: datetime | None
+    superseded_by: MemoryId | None = None
+    superseded_at: datetime | None = None
     valid_from: datetime | None
-    valid_to: datetime | None
+    valid_to: datetime | None = None
     immutable: bool
     confidence: float
-    evidence_count: int
-    corroborations: int
-    contradictions: int
-    passive_count: int
-    confidence_anchor: float | None
-    confidence_ceiling: float | None
-    weight_ceiling: float | None
-    confirmation_count: int
-    last_confirmed: datetime | None
-    cause_count: int
+    evidence_count: int = 0
+    corroborations: int = 0
+    contradictions: int = 0
+    passive_count: int = 0
+    confidence_anchor: float | None = None
+    confidence_ceiling: float | None = None
+    weight_ceiling: float | None = None
+    confirmation_count: int = 0
+    last_confirmed: datetime | None = None
+    cause_count: int = 1
     weight_alpha: float
     weight_beta: float
-    access_count: int
-    last_accessed: datetime | None
-    access_times: tuple[datetime, ...]
-    utility_score: float
+    access_count: int = 0
+    last_accessed: datetime | None = None
+    access_times: tuple[datetime, ...] = ()
+    utility_score: float = 0.0
     event_time: datetime | None
     event_day: date | None
     tags: tuple[str, ...]
     metadata: Mapping[str, Any] = field(hash=False)
-    version: int
+    version: int = 1
     created_at: datetime
     updated_at: datetime
 

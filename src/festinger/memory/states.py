@@ -43,11 +43,19 @@ async def find_all(
     return {row["id"]: memory_of(row) for row in rows}
 
 
+async def lock_all(
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
+) -> dict[MemoryId, Memory]:
+    """Those of some memories that are there, kept from changing until the transaction ends."""
+    wanted = list(dict.fromkeys(memories))
+    rows = await transaction.all(Q["lock_memories"], space=space, memories=wanted) if wanted else []
+    return {row["id"]: memory_of(row) for row in rows}
+
+
 async def lock(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Memory]:
     """Some memories, kept from changing until the transaction ends. One that is not there is `NotFound`."""
     wanted = list(dict.fromkeys(memories))
-    rows = await transaction.all(Q["lock_memories"], space=space, memories=wanted)
-    found = {row["id"]: memory_of(row) for row in rows}
+    found = await lock_all(transaction, space, wanted)
     if missing := [memory for memory in wanted if memory not in found]:
         raise NotFound(f"There is no memory `{missing[0]}`.")
     return found

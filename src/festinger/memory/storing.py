@@ -6,6 +6,7 @@ gets, and what it does to others, was decided before.
 
 import json
 from collections.abc import Sequence
+from datetime import UTC
 from typing import Any
 
 from festinger.ids import Origin
@@ -45,14 +46,8 @@ async def put(
     """Store a new memory with its first sighting, its vectors and what it derives from; none if the very same one
     is there already."""
     said, given, place = prepared.said, prepared.said.given, prepared.place
-    row = await transaction.maybe(
-        Q["put_memory"],
-        **_state_columns(desk, prepared, status=status, counted=counted, superseded_by=superseded_by),
-        pending=pending,
-        **_statement_columns(prepared),
-        **_source_columns(prepared),
-        **_vector_columns(prepared.vectors),
-    )
+    state = _state_columns(desk, prepared, status=status, counted=counted, superseded_by=superseded_by)
+    row = await transaction.maybe(Q["put_memory"], **_columns(prepared, state, pending=pending))
     if row is None:
         return None
     memory = memory_of(row)
@@ -70,24 +65,80 @@ async def put(
     return memory
 
 
+async def put_all(
+    desk: Desk, transaction: Transaction, many: Sequence[tuple[Prepared, bool]]
+) -> list[Memory | None]:
+    """Store many new memories that derive from nothing and have their vectors, each with whether a judge is still to
+    be asked about it; none in the place of one that is there already."""
+    rows = await transaction.each(Q["put_memory"], [_new(desk, *each) for each in many])
+    for prepared, _ in many:
+        desk.stored(prepared.place.space)
+    return [memory_of(row) if row else None for row in rows]
+
+
 async def put_unheard(desk: Desk, transaction: Transaction, many: Sequence[Prepared]) -> int:
     """Store many new memories that were held against nothing and that nobody is told of; how many are stored.
 
     Not a way to learn: it fills a store that is thrown away, in a fraction of the time.
     """
-    return await transaction.run_many(
-        Q["put_memory"],
-        [
-            {
-                **_state_columns(desk, each, status=Status.ACTIVE, counted=True),
-                "pending": False,
-                **_statement_columns(each),
-                **_source_columns(each),
-                **_vector_columns(each.vectors),
-            }
-            for each in many
-        ],
+    return await transaction.run_many(Q["put_memory"], [_new(desk, each, False) for each in many])
+
+
+def unborn(desk: Desk, prepared: Prepared, *, pending: bool) -> Memory:
+    """The memory that a statement is about to become; only its number is not known yet."""
+    said, given, place = prepared.said, prepared.said.given, prepared.place
+    columns = _new(desk, prepared, pending)
+    return Memory(
+        space_id=place.space,
+        id=prepared.ref,
+        seq=0,
+        agent_id=said.owner,
+        kind=said.kind,
+        content=said.text,
+        subject=said.subject,
+        subject_key=said.subject_key,
+        attribute_key=columns["attribute_key"],
+        value_key=columns["value_key"],
+        fold=said.fold,
+        gist=said.gist,
+        origin=said.origin,
+        trust=said.trust,
+        source=given.source,
+        source_tag=columns["source_tag"],
+        source_confidence=given.source_confidence,
+        session_id=place.session or None,
+        episode_id=given.episode_id,
+        turn_id=given.turn_id,
+        status=Status.ACTIVE,
+        pending=pending,
+        valid_from=given.valid_from,
+        immutable=given.immutable,
+        confidence=columns["confidence"],
+        weight_alpha=columns["alpha"],
+        weight_beta=columns["beta"],
+        event_time=given.event_time,
+        event_day=given.event_time.astimezone(UTC).date() if given.event_time else None,
+        tags=given.tags,
+        metadata=given.metadata,
+        created_at=said.at,
+        updated_at=said.at,
     )
+
+
+def _new(desk: Desk, prepared: Prepared, pending: bool) -> dict[str, Any]:
+    """The columns of a memory that stands from the beginning."""
+    state = _state_columns(desk, prepared, status=Status.ACTIVE, counted=True)
+    return _columns(prepared, state, pending=pending)
+
+
+def _columns(prepared: Prepared, state: dict[str, Any], *, pending: bool) -> dict[str, Any]:
+    return {
+        **state,
+        "pending": pending,
+        **_statement_columns(prepared),
+        **_source_columns(prepared),
+        **_vector_columns(prepared.vectors),
+    }
 
 
 def _state_columns(

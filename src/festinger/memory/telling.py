@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from festinger.events.event import Happening
 from festinger.judge.judgement import Judgement
 from festinger.memory.comparing import Compared
 from festinger.memory.decision import Action
@@ -12,6 +13,8 @@ from festinger.memory.memory import Memory
 from festinger.memory.prepared import Prepared
 from festinger.memory.vectors import EMBEDDER
 from festinger.store.pool import Transaction
+
+LEARNED = "fact_learned"
 
 
 def told(
@@ -65,15 +68,25 @@ async def tell(
 async def tell_learned(
     desk: Desk, transaction: Transaction, prepared: Prepared, memory: Memory, action: Action
 ) -> None:
-    await tell(
-        desk,
-        transaction,
-        prepared,
-        "fact_learned",
-        memory,
-        kind=memory.kind.value,
-        subject=memory.subject,
-        action=action.value,
-        origin=memory.origin.value,
-        agent=memory.agent_id,
+    await tell(desk, transaction, prepared, LEARNED, memory, **_learned(memory, action))
+
+
+def learned_happening(prepared: Prepared, memory: Memory, action: Action) -> Happening:
+    """The same, to be told together with others."""
+    return Happening(
+        name=LEARNED,
+        subject=f"memory:{memory.id}",
+        payload={"memory": str(memory.id), **_learned(memory, action)},
+        agent=prepared.place.agent,
+        session=prepared.place.session or None,
     )
+
+
+def _learned(memory: Memory, action: Action) -> dict[str, Any]:
+    return {
+        "kind": memory.kind.value,
+        "subject": memory.subject,
+        "action": action.value,
+        "origin": memory.origin.value,
+        "agent": memory.agent_id,
+    }

@@ -10,8 +10,9 @@ from dataclasses import replace
 from uuid import UUID
 
 from festinger.errors import StoreDown
-from festinger.ids import MemoryId
+from festinger.ids import MemoryId, SpaceId
 from festinger.judge.judgement import Judgement, Relation
+from festinger.judge.pair import Opinion
 from festinger.memory.candidates import Candidate, look_again
 from festinger.memory.changes import Note, Op, write_change
 from festinger.memory.comparing import MOST_ASKED, Compared, compare_by_rules, newcomer
@@ -24,7 +25,7 @@ from festinger.memory.learned import Learned, Match
 from festinger.memory.memory import Memory
 from festinger.memory.prepared import Prepared, echo_of
 from festinger.memory.quarantine import BURST_WINDOW, LITTLE_TRUST, Suspicion, is_burst, is_spike
-from festinger.memory.states import lock
+from festinger.memory.states import lock, lock_all
 from festinger.memory.storing import put
 from festinger.memory.telling import tell, tell_learned, told
 from festinger.memory.twins import find_twin
@@ -65,22 +66,35 @@ async def write(desk: Desk, transaction: Transaction, prepared: Prepared, *, loc
 async def _as_they_are(
     desk: Desk, transaction: Transaction, prepared: Prepared, newer: Sequence[Candidate]
 ) -> list[Compared]:
-    """What was judged, over what is there now: locked, without what has gone, judged anew where words changed."""
+    """What was judged, over what is there now."""
+    judged = with_newer(desk, prepared, newer)
+    present = await lock_all(transaction, prepared.place.space, map(_id_of, filter(is_touched, judged)))
+    return as_they_are(desk, prepared, judged, present)
+
+
+def with_newer(desk: Desk, prepared: Prepared, newer: Sequence[Candidate]) -> list[Compared]:
+    """What was judged before, and what rules say of memories that came since."""
     known = {each.memory.id for each in prepared.compared}
-    fresh = compare_by_rules(
-        desk,
-        prepared.said,
-        [each for each in newer if each.memory.id not in known],
-        ref=prepared.ref,
-        vectors=prepared.vectors,
-    )
-    judged = [*prepared.compared, *fresh]
-    touched = [each.memory.id for each in judged if each.opinion.judgement.relation is not Relation.UNRELATED]
-    present = await lock(transaction, prepared.place.space, touched) if touched else {}
+    fresh = [each for each in newer if each.memory.id not in known]
+    return [
+        *prepared.compared,
+        *compare_by_rules(desk, prepared.said, fresh, ref=prepared.ref, vectors=prepared.vectors),
+    ]
+
+
+def is_touched(compared: Compared) -> bool:
+    """Whether something may follow for a memory, which must not change until it does."""
+    return compared.opinion.judgement.relation is not Relation.UNRELATED
+
+
+def as_they_are(
+    desk: Desk, prepared: Prepared, judged: Sequence[Compared], present: Mapping[MemoryId, Memory]
+) -> list[Compared]:
+    """What was judged, without what has gone, and judged anew where words changed; `present` is what is locked."""
     found = []
     for each in judged:
-        now = present.get(each.memory.id, each.memory)
-        if not now.is_live:
+        now = present.get(each.memory.id) if is_touched(each) else each.memory
+        if now is None or not now.is_live:
             continue
         if now.fold != each.memory.fold:
             changed = Candidate(memory=now, similarity=None)
@@ -88,6 +102,10 @@ async def _as_they_are(
             continue
         found.append(replace(each, candidate=replace(each.candidate, memory=now)))
     return found
+
+
+def _id_of(compared: Compared) -> MemoryId:
+    return compared.memory.id
 
 
 async def _suspicions(
@@ -218,7 +236,7 @@ async def _store(
     memory = await put(desk, transaction, prepared, status=status, pending=bool(waits), superseded_by=newer)
     if memory is None:
         return await _say_the_very_same(desk, transaction, prepared)
-    kept = await keep(desk, transaction, prepared, [each for each in compared if _is_kept(each, waits)])
+    kept = await keep(desk, transaction, prepared, [each for each in compared if is_kept(each, waits)])
     done = await bring_about(
         desk, transaction, prepared, memory, decided=decided, compared=by_id, judgements=kept
     )
@@ -228,7 +246,7 @@ async def _store(
         prepared,
         done.memory,
         compared=compared,
-        judgement=_deciding(decided, by_id),
+        judgement=deciding(decided, by_id),
         superseded=-1 if newer else len(done.superseded),
     )
     return replace(
@@ -253,11 +271,17 @@ async def keep(
     desk: Desk, transaction: Transaction, prepared: Prepared, compared: Sequence[Compared]
 ) -> dict[MemoryId, UUID]:
     """Keep what the judges said of some pairs; where, by candidate."""
-    opinions = [each.opinion for each in compared]
-    ids = await desk.panel.keep(transaction, prepared.place.space, opinions) if opinions else []
+    ids = await keep_opinions(desk, transaction, prepared.place.space, [each.opinion for each in compared])
+    return {each.memory.id: kept for each, kept in zip(compared, ids, strict=True)}
+
+
+async def keep_opinions(
+    desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]
+) -> list[UUID]:
+    ids = await desk.panel.keep(transaction, space, opinions) if opinions else []
     for opinion in opinions:
         MEMORY_JUDGED.labels(_kind_of_judge(opinion.judgement), opinion.judgement.relation.value).inc()
-    return {each.memory.id: kept for each, kept in zip(compared, ids, strict=True)}
+    return ids
 
 
 def _kind_of_judge(judgement: Judgement) -> str:
@@ -265,7 +289,7 @@ def _kind_of_judge(judgement: Judgement) -> str:
     return judgement.judge.partition(":")[0].partition("@")[0]
 
 
-def _is_kept(compared: Compared, waits: Sequence[UUID]) -> bool:
+def is_kept(compared: Compared, waits: Sequence[UUID]) -> bool:
     """Whether a judgement is worth keeping: what rules find unrelated they find so again."""
     judgement = compared.opinion.judgement
     if not judgement.final or judgement.relation is Relation.UNSURE:
@@ -273,7 +297,7 @@ def _is_kept(compared: Compared, waits: Sequence[UUID]) -> bool:
     return judgement.relation is not Relation.UNRELATED or not judgement.judge.startswith("rules")
 
 
-def _deciding(decided: Decided, compared: Mapping[MemoryId, Compared]) -> Judgement | None:
+def deciding(decided: Decided, compared: Mapping[MemoryId, Compared]) -> Judgement | None:
     """The judgement that what was done rests on."""
     piles = (decided.conflicts, decided.supersedes, decided.waits_for, decided.refines)
     chosen = decided.superseded_by or next((pile[0] for pile in piles if pile), None)

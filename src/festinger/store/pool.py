@@ -106,6 +106,16 @@ class Transaction:
                 await cursor.executemany(query.sql, rows)
                 return cursor.rowcount
 
+    async def each(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> list[DictRow | None]:
+        """Run it once a row, in one round trip; the first row that each gives, if there is one."""
+        if not rows:
+            return []
+        with translated(), STORE_SECONDS.labels(query.room).time():
+            with in_time(self.connection, self._deadline * len(rows)):
+                cursor = self.connection.cursor()
+                await cursor.executemany(query.sql, rows, returning=True)
+                return [await result.fetchone() async for result in cursor.results()]
+
     async def plan(self, plan: Plan) -> None:
         """Have the statements from here on planned in this way."""
         await self.run(Q["choose_plan"], plan=plan)
