@@ -67,6 +67,7 @@ OWNERS = {
     "words_term": "retrieval",
     "words_counted": "retrieval",
     "words_waiting": "retrieval",
+    "words_heard": "retrieval",
     "identifier_part": "retrieval",
     "memory_co_access": "retrieval",
     "cue_outcome": "retrieval",

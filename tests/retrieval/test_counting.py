@@ -3,20 +3,21 @@
 import random
 from uuid import UUID
 
-from tests.jobs.desk import drain, rows
+import pytest
+from tests.jobs.desk import rows
 from tests.memory.remembering import texts
 from tests.retrieval.recalling import Recaller
 
-from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE
 from festinger.memory.revising import archive, edit
+from festinger.retrieval import counting
 from festinger.retrieval.arms import find, read_words
 from festinger.retrieval.candidate import MEMORY
-from festinger.retrieval.counting import HEARD, count_words, note_change, recount
+from festinger.retrieval.counting import count_words, recount
 from festinger.retrieval.cue import read_cue
 from festinger.retrieval.wish import wished
 from festinger.retrieval.words import bm25, held
-from festinger.store.pool import Store, Transaction
+from festinger.store.pool import Store
 
 VOCABULARY = [
     "harbour", "lantern", "violin", "garden", "copper", "window", "river", "engine", "orchard", "marble",
@@ -31,18 +32,7 @@ async def counts(store: Store) -> tuple[list[dict[str, object]], list[dict[str, 
     )
 
 
-def hear(mind: Recaller) -> None:
-    """Let the counts follow what happens."""
-
-    async def note(transaction: Transaction, event: Event) -> None:
-        await note_change(mind.searching, transaction, event)
-
-    for name in HEARD:
-        mind.desk.outbox.subscribe(name, "count_words", note)
-
-
 async def test_counts_that_follow_what_happens_equal_those_made_anew(by_words: Recaller):
-    hear(by_words)
     learnt = [
         await by_words.learn(text)
         for text in ("Green tea.", "Green lamp.", "A tall old lamp.", "A blue cup.")
@@ -50,15 +40,46 @@ async def test_counts_that_follow_what_happens_equal_those_made_anew(by_words: R
     ids = [each.memory.id for each in learnt if each.memory]
     await edit(by_words.desk, MAIN_SPACE, ids[0], "Black coffee.", by="test")
     await archive(by_words.desk, MAIN_SPACE, ids[2], by="test")
-    await drain(by_words.wired.jobs)
 
-    assert await count_words(by_words.searching, MAIN_SPACE) > 0
+    assert await count_words(by_words.searching, MAIN_SPACE) == 4
+    assert await count_words(by_words.searching, MAIN_SPACE) == 0
     followed = await counts(by_words.store)
     await recount(by_words.searching, MAIN_SPACE)
 
     assert followed == await counts(by_words.store)
     assert {"source": "memory", "term": "lamp", "df": 1} in followed[1]
     assert followed[0] == [{"source": "memory", "docs": 3, "total_len": 6}]
+
+
+async def test_what_happens_is_read_a_part_at_a_time_and_none_of_it_twice(
+    by_words: Recaller, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(counting, "EVENTS", 2)
+    for text in ("Green tea.", "A tall old lamp.", "A blue cup."):
+        await by_words.learn(text)
+
+    first = await count_words(by_words.searching, MAIN_SPACE)
+    await by_words.learn("A marble bridge.")
+
+    assert (first, await count_words(by_words.searching, MAIN_SPACE)) == (3, 1)
+    followed = await counts(by_words.store)
+    await recount(by_words.searching, MAIN_SPACE)
+    assert followed == await counts(by_words.store)
+
+
+async def test_what_is_not_committed_yet_is_counted_later(by_words: Recaller):
+    async with by_words.store.transaction() as transaction:
+        await by_words.desk.outbox.emit(
+            transaction,
+            "memory_archived",
+            space=MAIN_SPACE,
+            subject="memory:late",
+            payload={"memory": str(UUID(int=7)), "reason": "old"},
+        )
+        await by_words.learn("Green tea.")
+        early = await count_words(by_words.searching, MAIN_SPACE)
+
+    assert (early, await count_words(by_words.searching, MAIN_SPACE)) == (0, 2)
 
 
 async def test_counting_the_same_twice_counts_it_once(by_words: Recaller):

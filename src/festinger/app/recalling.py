@@ -19,7 +19,7 @@ from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.memory.memory import Place
 from festinger.retrieval.blends import learn_blends
-from festinger.retrieval.counting import HEARD, count_words, note_change, recount
+from festinger.retrieval.counting import count_words, recount
 from festinger.retrieval.desk import Desk, Terms
 from festinger.retrieval.helping import HEARD as OUTCOME
 from festinger.retrieval.helping import embed_questions, note_outcome
@@ -123,9 +123,6 @@ def register_recall(app: "App", room: RecallRoom) -> None:
             await learn_blends(desk, space)
             await prune_recalls(desk, space)
 
-    async def hear(transaction: Transaction, event: Event) -> None:
-        await note_change(desk, transaction, event)
-
     async def learn(transaction: Transaction, event: Event) -> None:
         await note_outcome(transaction, event)
 
@@ -133,8 +130,6 @@ def register_recall(app: "App", room: RecallRoom) -> None:
     app.jobs.register(RECOUNT_WORDS, count_anew, queue=Queue.INDEX, limit=timedelta(hours=6))
     app.jobs.register(INDEX_TURNS, index, queue=Queue.INDEX, schedule=EACH_MINUTE, limit=timedelta(hours=6))
     app.jobs.register(TEND_RECALLS, tend, queue=Queue.SLEEP, schedule=NIGHTLY)
-    for name in HEARD:
-        app.outbox.subscribe(name, COUNT_WORDS, hear)
     app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, learn)
 
 

@@ -116,13 +116,20 @@ async def _next(
 ) -> tuple[list[Event], int]:
     """What came after, one more than a reader may have waiting, and the number up to which that is all."""
     async with store.transaction() as transaction:
-        until = await settled(transaction)
-        rows = await transaction.all(
-            Q["events_after"],
-            spaces=list(spaces),
-            names=list(names) or None,
-            after=after,
-            until=until,
-            limit=MAX_WAITING + 1,
-        )
+        return await read_on(transaction, spaces, names=names, after=after, limit=MAX_WAITING + 1)
+
+
+async def read_on(
+    transaction: Transaction, spaces: Sequence[str], *, names: Sequence[str], after: int, limit: int
+) -> tuple[list[Event], int]:
+    """What came after a number, as far as it is settled and at most so much; and the number up to which it is."""
+    until = await settled(transaction)
+    rows = await transaction.all(
+        Q["events_after"],
+        spaces=list(spaces),
+        names=list(names) or None,
+        after=after,
+        until=until,
+        limit=limit,
+    )
     return [event_of(row) for row in rows], until

@@ -1,14 +1,15 @@
 """How common is each word?
 
-The counts follow the texts: whoever learns, edits or puts away something leaves its name here, and a job takes the old
-words out of the counts and puts the new ones in. Counting is by state, not by difference, so that a text that is
-counted twice counts once. A text is found in the moment it is stored, whatever the counts say.
+The counts follow the texts: a job reads in the outbox what was learnt, edited or put away, takes the old words out of
+the counts and puts the new ones in. It reads many events at a time and keeps how far it came, so that learning pays
+nothing for it. Counting is by state, not by difference, so that a text that is counted twice counts once. A text is
+found in the moment it is stored, whatever the counts say.
 """
 
 from collections.abc import Sequence
 from uuid import UUID
 
-from festinger.events.event import Event
+from festinger.events.feed import read_on
 from festinger.ids import SpaceId
 from festinger.retrieval.candidate import MEMORY, TURN
 from festinger.retrieval.desk import Desk
@@ -19,6 +20,8 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.retrieval")
 
 BATCH = 500
+EVENTS = 1_000
+"""Events that are read at a time."""
 
 HEARD = {
     "fact_learned": ("memory",),
@@ -34,12 +37,6 @@ HEARD = {
 """What changes the words that stand, and whose they are."""
 
 
-async def note_change(desk: Desk, transaction: Transaction, event: Event) -> None:
-    """A subscriber: the memories that an event names wait to be counted."""
-    refs = [UUID(event.payload[name]) for name in HEARD[event.name]]
-    await wait_for_counting(desk, transaction, event.space, MEMORY, refs)
-
-
 async def wait_for_counting(
     desk: Desk, transaction: Transaction, space: SpaceId, source: str, refs: Sequence[UUID]
 ) -> None:
@@ -49,11 +46,27 @@ async def wait_for_counting(
 
 
 async def count_words(desk: Desk, space: SpaceId) -> int:
-    """Count what waits; how many texts."""
+    """Count what has come, gone or changed since the last time; how many texts."""
+    while await _hear(desk, space):
+        pass
     counted = 0
     while taken := await _count_batch(desk, space):
         counted += taken
     return counted
+
+
+async def _hear(desk: Desk, space: SpaceId) -> bool:
+    """Note whose words some events have changed, from where reading stopped; whether there may be more."""
+    async with desk.store.transaction() as transaction:
+        await transaction.run(Q["begin_hearing"], space=space)
+        heard = await transaction.value(Q["heard_until"], space=space)
+        events, until = await read_on(transaction, [space], names=list(HEARD), after=heard, limit=EVENTS)
+        refs = {UUID(event.payload[name]) for event in events for name in HEARD[event.name]}
+        if refs:
+            await wait_for_counting(desk, transaction, space, MEMORY, list(refs))
+        is_full = len(events) == EVENTS
+        await transaction.run(Q["hear_until"], space=space, seq=events[-1].seq if is_full else until)
+    return is_full
 
 
 async def recount(desk: Desk, space: SpaceId) -> int:

@@ -380,6 +380,18 @@ insert into words_waiting (space_id, source, ref, at)
 select %(space)s, %(source)s, each.ref, %(at)s from unnest(%(refs)s::uuid[]) as each (ref)
 on conflict do nothing;
 
+-- name: begin_hearing
+-- Has a place in the outbox for a space of which nothing was read yet.
+insert into words_heard (space_id, seq) values (%(space)s, 0) on conflict do nothing;
+
+-- name: heard_until
+-- How far the outbox was read; one reader at a time.
+select h.seq from words_heard h where h.space_id = %(space)s for update;
+
+-- name: hear_until
+-- Notes how far it was read now.
+update words_heard set seq = %(seq)s where space_id = %(space)s and seq < %(seq)s;
+
 -- name: take_waiting
 -- Takes some of the texts that wait to be counted.
 delete from words_waiting w using (

@@ -2044,6 +2044,15 @@ COMMENT ON TABLE public.words_counted IS 'what of a text is in the counts now, s
 
 COMMENT ON COLUMN public.words_counted.len IS 'words of the text';
 
+CREATE TABLE public.words_heard (
+    space_id text NOT NULL,
+    seq bigint NOT NULL
+);
+
+COMMENT ON TABLE public.words_heard IS 'how far the outbox was read for the counts of words';
+
+COMMENT ON COLUMN public.words_heard.seq IS 'the last event that was read; a space without a row has been read nowhere';
+
 CREATE TABLE public.words_term (
     space_id text NOT NULL,
     source text NOT NULL,
@@ -2370,6 +2379,9 @@ ALTER TABLE ONLY public.verdict
 
 ALTER TABLE ONLY public.words_counted
     ADD CONSTRAINT words_counted_pkey PRIMARY KEY (space_id, source, ref);
+
+ALTER TABLE ONLY public.words_heard
+    ADD CONSTRAINT words_heard_pkey PRIMARY KEY (space_id);
 
 ALTER TABLE ONLY public.words_term
     ADD CONSTRAINT words_term_pkey PRIMARY KEY (space_id, source, term);
@@ -2872,6 +2884,9 @@ ALTER TABLE ONLY public.verdict
 
 ALTER TABLE ONLY public.words_counted
     ADD CONSTRAINT words_counted_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.words_heard
+    ADD CONSTRAINT words_heard_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.words_term
     ADD CONSTRAINT words_term_space_id_fkey FOREIGN KEY (space_id) REFERENCES public.space(id) ON DELETE CASCADE;
