@@ -14,8 +14,9 @@ from festinger.ids import MemoryId, SpaceId
 from festinger.judge.judgement import PERSON, Current, Judgement, Relation, by_person
 from festinger.judge.pair import Opinion, Record
 from festinger.memory.desk import Desk
+from festinger.memory.holding import hold_owners
 from festinger.memory.kinds import Status
-from festinger.memory.late import Followed, compared_with, follow, lock_owner
+from festinger.memory.late import Followed, compared_with, follow
 from festinger.memory.pairs import pair_between
 from festinger.memory.states import find_all
 from festinger.store.pool import Transaction
@@ -75,7 +76,7 @@ async def _answer(
             "One of the two statements has changed since this was asked.",
             hint="Undo what was done to it first, or leave it as it is.",
         )
-    await lock_owner(transaction, space, new.agent_id)
+    await hold_owners(transaction, space, [new.agent_id])
     pair = pair_between(old, new)
     kept = await desk.panel.overrule(transaction, space, pair, said)
     compared = compared_with(old, Opinion(pair=pair, judgement=said))

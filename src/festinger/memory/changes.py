@@ -130,8 +130,15 @@ def _comparable(value: Any) -> Any:
 
 
 async def find_change(transaction: Transaction, space: SpaceId, change: UUID) -> Change:
+    return _need(await transaction.maybe(Q["find_change"], space=space, id=change), change)
+
+
+async def lock_change(transaction: Transaction, space: SpaceId, change: UUID) -> Change:
     """One change, kept from changing until the transaction ends."""
-    row = await transaction.maybe(Q["lock_change"], space=space, id=change)
+    return _need(await transaction.maybe(Q["lock_change"], space=space, id=change), change)
+
+
+def _need(row: Mapping[str, Any] | None, change: UUID) -> Change:
     if row is None:
         raise NotFound(f"There is no change `{change}`.")
     return change_of(row)

@@ -17,11 +17,13 @@ from festinger.events.forgetting import forget_names
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.records import forget as forget_judgements
 from festinger.memory import ban
+from festinger.memory.belief import hold_known
 from festinger.memory.changes import Note, Op, write_change
 from festinger.memory.desk import Desk
 from festinger.memory.episodes.retelling import retell as retell_episode
 from festinger.memory.episodes.retelling import turns_with
 from festinger.memory.gist import fold_mark
+from festinger.memory.holding import hold_owners
 from festinger.memory.replaying import retell
 from festinger.memory.selector import Reach, Selector, reach
 from festinger.store.exchanges import messages_with
@@ -32,6 +34,7 @@ from festinger.store.queries import queries_of
 from festinger.store.sweeping import sweep
 from festinger.text.cutting import Cut, cuts
 from festinger.world.memories import erase_memory_conflicts
+from festinger.world.writing import hold
 
 Q = queries_of("festinger.memory")
 
@@ -134,8 +137,10 @@ async def forget_in(
 ) -> Plan:
     """The same within a transaction of the caller's."""
     desk, rows = eraser.desk, Counter[str]()
-    await transaction.run(Q["lock_owner"], space=space, owner=None)
+    await hold(transaction, space)
+    await hold_owners(transaction, space, [None])
     erased, remade = await _cascade(transaction, space, meant)
+    await hold_known(transaction, space, [*erased, *remade, *meant.sightings])
     trimmed = [each for each in meant.trimmed if each not in erased]
     cut_off = [each for memory in trimmed for each in meant.sightings[memory]]
     said = await words_of(transaction, space, sorted(erased), cut_off)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, SpaceId
+from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId
 from festinger.judge.judgement import Judgement
 from festinger.judge.pair import Opinion
 from festinger.judge.statement import Slot
@@ -216,10 +216,6 @@ def _deciding(decided: Decided, by_id: Mapping[MemoryId, Compared]) -> Judgement
     piles = (decided.conflicts, decided.supersedes, decided.waits_for, decided.refines)
     chosen = next((pile[0] for pile in piles if pile), None)
     return by_id[MemoryId(chosen)].opinion.judgement if chosen else None
-
-
-async def lock_owner(transaction: Transaction, space: SpaceId, owner: AgentId | None) -> None:
-    await transaction.run(Q["lock_owner"], space=space, owner=owner)
 
 
 def compared_with(memory: Memory, opinion: Opinion, *, similarity: float | None = None) -> Compared:

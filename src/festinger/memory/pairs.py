@@ -15,8 +15,9 @@ from festinger.judge.pair import Opinion, Pair, Waiting
 from festinger.judge.statement import Bars, Features
 from festinger.memory.comparing import MOST_ASKED, Compared, known_subjects, statement_of, within_subject
 from festinger.memory.desk import Desk
+from festinger.memory.holding import hold_owners
 from festinger.memory.kinds import Status
-from festinger.memory.late import Followed, compared_with, follow, lock_owner, said_of
+from festinger.memory.late import Followed, compared_with, follow, said_of
 from festinger.memory.learned import Learned
 from festinger.memory.memory import Memory, Place
 from festinger.memory.states import find, find_all
@@ -75,7 +76,7 @@ async def settle_pair(
 async def follow_up(desk: Desk, memory: Memory, compared: list[Compared], *, by: str) -> Followed:
     """Carry out what was judged of a memory, in a transaction of its own."""
     async with desk.store.transaction() as transaction:
-        await lock_owner(transaction, memory.space_id, memory.agent_id)
+        await hold_owners(transaction, memory.space_id, [memory.agent_id])
         return await follow(desk, transaction, memory, compared, by=by)
 
 

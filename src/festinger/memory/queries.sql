@@ -393,6 +393,10 @@ insert into memory_change (space_id, id, op, memory_ids, before, after, reason, 
 values (%(space)s, %(id)s, %(op)s, %(memories)s, %(before)s::jsonb, %(after)s::jsonb, %(reason)s, %(by)s,
     %(cause)s::jsonb, %(judgement)s, %(at)s);
 
+-- name: find_change
+-- One change.
+select c.* from memory_change c where c.space_id = %(space)s and c.id = %(id)s;
+
 -- name: lock_change
 -- One change, kept from changing until the transaction ends.
 select c.* from memory_change c where c.space_id = %(space)s and c.id = %(id)s for update;

@@ -17,10 +17,12 @@ from uuid import UUID
 
 from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MemoryId, SpaceId
+from festinger.memory.belief import hold_known
 from festinger.memory.changes import Change, Note, Op, changes_of, write_change
 from festinger.memory.desk import Desk
 from festinger.memory.episodes.withdrawing import LeftOut, bring_back, leave_out
 from festinger.memory.forgetting import REMAKE, Eraser, Plan, forget_in, words_of
+from festinger.memory.holding import hold_owners
 from festinger.memory.kinds import LIVE
 from festinger.memory.links import Link
 from festinger.memory.replaying import REPAIRED, retell
@@ -30,6 +32,7 @@ from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.cutting import cuts
 from festinger.world.memories import return_conflicts, withdraw_memory_conflicts
+from festinger.world.writing import hold
 
 Q = queries_of("festinger.memory")
 
@@ -161,10 +164,12 @@ async def _repair(
     dry_run: bool,
 ) -> Repaired:
     desk = eraser.desk
-    await transaction.run(Q["lock_owner"], space=space, owner=None)
+    await hold(transaction, space)
+    await hold_owners(transaction, space, [None])
     meant = await reach(transaction, space, selector)
     bad, remade = await _reached(transaction, space, meant.whole)
     everybody = await _touched(transaction, space, [*bad, *remade, *meant.sightings])
+    await hold_known(transaction, space, everybody)
     before = await _images(transaction, space, everybody)
     work = _Repair(desk=desk, transaction=transaction, space=space, by=by, bad=bad)
     await _undo_changes(work, everybody)

@@ -16,6 +16,7 @@ from festinger.judge.judgement import Current, Judgement, Relation, by_person
 from festinger.memory.belief import Effect, weigh
 from festinger.memory.changes import Note, Op, write_change
 from festinger.memory.desk import Desk
+from festinger.memory.holding import hold_owners
 from festinger.memory.kinds import Status
 from festinger.memory.links import Link, join, part
 from festinger.memory.memory import Memory
@@ -23,7 +24,7 @@ from festinger.memory.merge import merge_into, survivor
 from festinger.memory.pairs import pair_between
 from festinger.memory.revising import RECHECK, archive_in
 from festinger.memory.splitting import say_anew
-from festinger.memory.states import difference, lock, lock_one, restate
+from festinger.memory.states import difference, find_all, lock, lock_one, restate
 from festinger.memory.supersede import supersede_all
 from festinger.memory.undoing import undo_in
 from festinger.store.pool import Transaction
@@ -56,6 +57,8 @@ async def settle(
     if verdict.decision not in DECISIONS:
         listed = ", ".join(f"`{each}`" for each in DECISIONS)
         raise BadDecision(f"`{verdict.decision[:40]}` decides nothing about memories.", hint=f"Say {listed}.")
+    if verdict.decision == "split":
+        await _hold_owners(transaction, space, conflict)
     old, new = await _pair(transaction, space, conflict)
     before = [_shown(old), _shown(new)]
     await _keep_word(desk, transaction, space, old=old, new=new, verdict=verdict)
@@ -92,6 +95,12 @@ async def unsettle(
         to=[conflict.old_memory],
         at=desk.clock(),
     )
+
+
+async def _hold_owners(transaction: Transaction, space: SpaceId, conflict: Conflict) -> None:
+    """Wait for whoever stores memories, before the two are locked: what is said anew is stored."""
+    found = await find_all(transaction, space, filter(None, [conflict.old_memory, conflict.new_memory]))
+    await hold_owners(transaction, space, [memory.agent_id for memory in found.values()])
 
 
 async def _pair(transaction: Transaction, space: SpaceId, conflict: Conflict) -> tuple[Memory, Memory]:

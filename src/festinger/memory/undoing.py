@@ -14,7 +14,7 @@ from uuid import UUID
 from festinger.errors import UndoBlocked
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.judgement import Relation, by_person
-from festinger.memory.changes import Change, Op, changes_of, find_change, same_columns
+from festinger.memory.changes import Change, Op, changes_of, find_change, lock_change, same_columns
 from festinger.memory.corroboration import Uncounted
 from festinger.memory.desk import Desk
 from festinger.memory.kinds import Status
@@ -26,6 +26,7 @@ from festinger.memory.states import STATE, find_all, lock
 from festinger.seeing.metrics import MEMORY_UNDONE
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
+from festinger.world.writing import hold
 
 Q = queries_of("festinger.memory")
 
@@ -52,13 +53,9 @@ async def undo(desk: Desk, space: SpaceId, change: UUID, *, by: str) -> Undone:
 
 async def undo_in(desk: Desk, transaction: Transaction, space: SpaceId, change: UUID, *, by: str) -> Undone:
     """The same within a transaction of the caller's."""
-    found = await find_change(transaction, space, change)
+    found, present = await _held(transaction, space, change)
     if found.undone_at is not None:
-        present = await find_all(transaction, space, found.memory_ids)
         return Undone(change=found, memories=tuple(present.values()))
-    if found.after.get("forgotten"):
-        raise UndoBlocked("A memory that this was about is forgotten.", changes=[])
-    present = await lock(transaction, space, found.memory_ids)
     await _check_untouched(transaction, space, found, present.values())
     if found.op is Op.REPAIR:
         await undo_repair(desk, transaction, space, found)
@@ -68,6 +65,22 @@ async def undo_in(desk: Desk, transaction: Transaction, space: SpaceId, change: 
     MEMORY_UNDONE.inc()
     now = await find_all(transaction, space, found.memory_ids)
     return Undone(change=await find_change(transaction, space, change), memories=tuple(now.values()))
+
+
+async def _held(
+    transaction: Transaction, space: SpaceId, change: UUID
+) -> tuple[Change, dict[MemoryId, Memory]]:
+    """A change and what it touched, held by nobody else: the memories first, and before them the world, if the change
+    reached into it."""
+    asked = await find_change(transaction, space, change)
+    if asked.undone_at is not None:
+        return asked, await find_all(transaction, space, asked.memory_ids)
+    if asked.after.get("forgotten"):
+        raise UndoBlocked("A memory that this was about is forgotten.", changes=[])
+    if asked.op is Op.REPAIR:
+        await hold(transaction, space)
+    present = await lock(transaction, space, asked.memory_ids)
+    return await lock_change(transaction, space, change), present
 
 
 async def _check_untouched(transaction: Transaction, space: SpaceId, change: Change, present: Any) -> None:

@@ -65,6 +65,11 @@ def claimed(text: str) -> Sequence[Claim]:
     return claims(found, nowhere, is_common=lambda word: is_common(word, COMMON_ZIPF))
 
 
+def moving(report: Report, edges: Mapping[str, EdgeNote]) -> dict[str, EdgeNote]:
+    """Those of some edges that the report moves."""
+    return {id_: edge for id_, edge in edges.items() if report.outcome_of(id_) in MOVING}
+
+
 async def observe_edges(
     desk: Desk,
     transaction: Transaction,
@@ -76,7 +81,7 @@ async def observe_edges(
     credit: Mapping[str, float],
 ) -> list[str]:
     """Hand outcomes of edges to the world; the ids of those that moved. `credit` is the share of each that helped."""
-    told = {id_: edge for id_, edge in edges.items() if report.outcome_of(id_) in MOVING}
+    told = moving(report, edges)
     if not told:
         return []
     terms = desk.terms(reporter.place.space)

@@ -17,14 +17,15 @@ from festinger.memory.belief import hold_known
 from festinger.memory.memory import Memory
 from festinger.outcomes.deciding import decide, effects_by_id
 from festinger.outcomes.desk import Desk, Reporter
-from festinger.outcomes.edges import EdgeNote, edge_of, observe_edges
+from festinger.outcomes.edges import EdgeNote, edge_of, moving, observe_edges
 from festinger.outcomes.gathering import gather
 from festinger.outcomes.keeping import keep
 from festinger.outcomes.observed import Observed, Report, memory_id, observed_of
-from festinger.outcomes.successor import hold_owners, succeed
+from festinger.outcomes.successor import hold_successors, succeed
 from festinger.seeing.metrics import OUTCOMES, OUTCOMES_SKIPPED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
+from festinger.world.writing import hold
 
 Q = queries_of("festinger.outcomes")
 
@@ -68,7 +69,10 @@ async def observe_in(desk: Desk, transaction: Transaction, reporter: Reporter, r
     if key is not None and (done := await _done(desk, transaction, reporter, report, key)) is not None:
         return done
     named = named_by(report)
-    await hold_owners(desk, transaction, reporter, report)
+    if moving(report, named.edges):
+        # Before any memory is held: who decides or repairs takes both in this order.
+        await hold(transaction, reporter.place.space)
+    await hold_successors(transaction, reporter, report)
     held = await hold_known(transaction, reporter.place.space, named.memories.values())
     desk.step("held")
     # The time is taken once all rows are locked: the log is in the order in which rows changed.

@@ -10,7 +10,8 @@ from uuid import UUID
 from festinger.ids import MemoryId, Origin
 from festinger.judge.judgement import PERSON, Current, Judgement, Relation
 from festinger.judge.pair import Opinion
-from festinger.memory.late import compared_with, follow, lock_owner
+from festinger.memory.holding import hold_owners
+from festinger.memory.late import compared_with, follow
 from festinger.memory.memory import Memory
 from festinger.memory.pairs import pair_between
 from festinger.memory.states import find_all
@@ -33,11 +34,10 @@ def pairs_of(report: Report) -> dict[MemoryId, MemoryId]:
     return {old: new for old, new in found.items() if old is not None and new is not None and old != new}
 
 
-async def hold_owners(desk: Desk, transaction: Transaction, reporter: Reporter, report: Report) -> None:
+async def hold_successors(transaction: Transaction, reporter: Reporter, report: Report) -> None:
     """Wait for whoever writes new memories, before any row is locked: replacing takes the same locks."""
     new = await find_all(transaction, reporter.place.space, set(pairs_of(report).values()))
-    for owner in sorted({memory.agent_id for memory in new.values()}, key=lambda each: each or ""):
-        await lock_owner(transaction, reporter.place.space, owner)
+    await hold_owners(transaction, reporter.place.space, [memory.agent_id for memory in new.values()])
 
 
 async def succeed(

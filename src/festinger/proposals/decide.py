@@ -34,6 +34,7 @@ from festinger.proposals.verdict import Decided, Kind, Result, Said, Verdict, ef
 from festinger.seeing.metrics import PROPOSALS_VERDICTS
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
+from festinger.world.writing import hold
 
 Q = queries_of("festinger.proposals")
 
@@ -91,6 +92,8 @@ async def settle(office: Office, space: SpaceId, proposal: UUID) -> None:
         chosen: Verdict | None = None
         try:
             async with office.desk.store.transaction(patient=True) as transaction:
+                # What is approved may reach into any room: who does that holds the world first.
+                await hold(transaction, space)
                 chosen = await _chosen(transaction, space, proposal)
                 if chosen is None:
                     return

@@ -22,6 +22,7 @@ from festinger.proposals.verdict import Author, Effect, effect_of
 from festinger.seeing.metrics import PROPOSALS_UNDONE
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
+from festinger.world.writing import hold
 
 Q = queries_of("festinger.proposals")
 
@@ -46,6 +47,7 @@ async def undo(office: Office, space: SpaceId, proposal: UUID, *, author: Author
     """Take back what an approval did. Raises `NotFound`, `NotAuthorised`, `Refused`, `UndoBlocked`."""
     reviewer = await need_verified(office.desk, space, author)
     async with office.desk.store.transaction(patient=True) as transaction:
+        await hold(transaction, space)
         undone, afterwards = await _undo_in(office, transaction, space, proposal, by=reviewer.name)
     await afterwards()
     return undone

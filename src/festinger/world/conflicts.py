@@ -293,7 +293,7 @@ def conflict_of(row: Mapping[str, Any]) -> Conflict:
 
 
 async def find_conflict(transaction: Transaction, space: SpaceId, conflict: UUID) -> Conflict:
-    """One conflict, kept from changing until the transaction ends."""
+    """One conflict. Nobody else decides it while the caller holds the world."""
     row = await transaction.maybe(Q["conflict"], space=space, id=conflict)
     if row is None:
         raise NoSuchConflict(f"There is no conflict `{conflict}`.")

@@ -272,15 +272,14 @@ order by q.created_at, q.id
 limit %(limit)s;
 
 -- name: conflict
--- One conflict, kept from changing until the transaction ends.
+-- One conflict. Whoever means to decide it holds the world, and no lock of its own.
 select q.*, c.token as concept, d.token as dimension, e.token as existing_parent, i.token as incoming_parent
 from resolution_queue q
 left join soas c on c.space_id = q.space_id and c.id = q.concept_id
 left join soas d on d.space_id = q.space_id and d.id = q.dim_id
 left join soas e on e.space_id = q.space_id and e.id = q.existing_parent_id
 left join soas i on i.space_id = q.space_id and i.id = q.incoming_parent_id
-where q.space_id = %(space)s and q.id = %(id)s
-for update of q;
+where q.space_id = %(space)s and q.id = %(id)s;
 
 -- name: count_pending
 -- How many conflicts wait.

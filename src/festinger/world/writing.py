@@ -164,19 +164,23 @@ async def begin(
 ) -> Writing:
     """Take the write lock of a space within a transaction of the caller's, who then calls `finish`, and
     `follow` once it is committed."""
-    row = await transaction.maybe(Q["lock_world"], space=space)
-    if row is None:
-        row = await _first_lock(transaction, space)
     return Writing(
         desk=desk,
         transaction=transaction,
         space=space,
-        version=row["version"] + 1,
+        version=await hold(transaction, space) + 1,
         now=desk.clock(),
         terms=desk.terms(space),
         by=by,
         cause=cause,
     )
+
+
+async def hold(transaction: Transaction, space: SpaceId) -> int:
+    """Take the write lock of a space until the transaction ends; the version that the space has. Whoever holds other
+    locks beside it takes this one first."""
+    row = await transaction.maybe(Q["lock_world"], space=space) or await _first_lock(transaction, space)
+    return int(row["version"])
 
 
 async def _first_lock(transaction: Transaction, space: SpaceId) -> Any:

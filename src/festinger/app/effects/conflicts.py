@@ -15,7 +15,6 @@ from festinger.store.joined import Joined
 from festinger.world.conflicts import PENDING, find_conflict
 from festinger.world.decisions import Decision, Judge, Verdict, decide, dimension_name, undo
 from festinger.world.desk import Desk, follow_nothing
-from festinger.world.writing import begin
 
 
 class DimensionDecomposition:
@@ -29,8 +28,6 @@ class DimensionDecomposition:
 
     async def look(self, deed: Deed) -> Look:
         id_ = id_in(deed.payload, "conflict_id")
-        # The world's lock comes before that of the conflict, as in every decision of that room.
-        await begin(self._desk, deed.transaction, deed.space, by=deed.by)
         try:
             found = await find_conflict(deed.transaction, deed.space, id_)
         except NoSuchConflict:

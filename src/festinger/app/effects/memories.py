@@ -17,11 +17,12 @@ from festinger.memory.belief import Effect as Held
 from festinger.memory.belief import weigh
 from festinger.memory.decision import Action
 from festinger.memory.desk import Desk
+from festinger.memory.holding import hold_owners
 from festinger.memory.kinds import Status
 from festinger.memory.memory import Memory
 from festinger.memory.revising import Revised, archive, edit, merge, restore, supersede
 from festinger.memory.splitting import MOST_PARTS, say_anew
-from festinger.memory.states import find_all, lock_one
+from festinger.memory.states import find, find_all, lock_one
 from festinger.memory.undoing import undo_in
 from festinger.memory.weight import Weight, reinforced
 from festinger.proposals.effects import Afterwards, Applied, Deed, Look, nothing_more, text_in
@@ -171,6 +172,8 @@ async def _edit(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
 
 async def _split(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
     """Learn each part, then put the source away. Within a transaction there is no time for vectors: they come later."""
+    parted = await find(deed.transaction, deed.space, ids[0])
+    await hold_owners(deed.transaction, deed.space, [parted.agent_id])
     source = await lock_one(deed.transaction, deed.space, ids[0])
     said = await say_anew(desk, deed.transaction, [source], _parts(deed.payload))
     done = await archive(desk, deed.space, source.id, by=deed.by, reason="parted")
