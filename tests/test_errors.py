@@ -37,6 +37,7 @@ STATUS = {
     "NotAuthorised": (403, 6),
     "Unavailable": (503, 5),
     "StoreDown": (503, 5),
+    "StoreBusy": (503, 5),
     "ProviderDown": (503, 5),
     "ProviderRefused": (502, 5),
     "Overloaded": (503, 5),

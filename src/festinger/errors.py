@@ -42,6 +42,7 @@
     │   ├── SecretUnreadable
     │   ├── ServerAway
     │   └── StoreDown
+    │       └── StoreBusy
     └── CannotStart                   503  exit 5
         ├── KeyFileExposed
         ├── MigrationChanged
@@ -72,6 +73,8 @@ class FestingerError(Exception):
     http: ClassVar[int] = 500
     exit: ClassVar[int] = 1
     default_hint: ClassVar[str] = "Run `festinger doctor`."
+    retry_after: ClassVar[int | None] = None
+    """Seconds after which trying again makes sense, where it does without anything being mended."""
 
     def __init__(self, message: str | None = None, *, hint: str | None = None, **details: Any) -> None:
         self.message = message or self.default_message()
@@ -365,6 +368,14 @@ class StoreDown(Unavailable):
     """The database does not answer."""
 
     default_hint = "It is retried by itself; `festinger doctor` says what is wrong."
+    retry_after = 5
+
+
+class StoreBusy(StoreDown):
+    """Other work is at the same rows; nothing was changed."""
+
+    default_hint = "Try again in a moment."
+    retry_after = 1
 
 
 class CannotStart(FestingerError):

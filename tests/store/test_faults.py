@@ -3,7 +3,7 @@ import psycopg_pool
 import pytest
 from psycopg import errors as pg
 
-from festinger.errors import Refused, StoreDown
+from festinger.errors import Refused, StoreBusy, StoreDown
 from festinger.store.faults import translated
 from festinger.store.pool import Store
 from festinger.store.queries import Query
@@ -23,11 +23,8 @@ RAISE = sql("do $$ begin raise exception 'planted' using errcode = '53100'; end 
         (pg.DiskFull("planted"), "disk_full"),
         (pg.ReadOnlySqlTransaction("planted"), "read_only"),
         (pg.QueryCanceled("planted"), "too_slow"),
-        (pg.LockNotAvailable("planted"), "too_slow"),
         (pg.IdleInTransactionSessionTimeout("planted"), "too_slow"),
         (pg.TransactionTimeout("planted"), "too_slow"),
-        (pg.DeadlockDetected("planted"), "busy"),
-        (pg.SerializationFailure("planted"), "busy"),
         (psycopg_pool.PoolTimeout("planted"), "no_connection"),
         (psycopg_pool.PoolClosed("planted"), "closed"),
         (pg.AdminShutdown("planted"), "lost"),
@@ -44,6 +41,25 @@ def test_what_may_pass_by_itself_is_store_down_with_its_kind_and_cause(error: Ex
 
     assert caught.value.details == {"kind": kind}
     assert caught.value.__cause__ is error
+
+
+@pytest.mark.requirement("X-06")
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (pg.LockNotAvailable("planted"), "held"),
+        (pg.DeadlockDetected("planted"), "busy"),
+        (pg.SerializationFailure("planted"), "busy"),
+    ],
+)
+def test_that_others_are_at_the_same_rows_is_told_as_busy_with_what_to_do(error: Exception, kind: str) -> None:
+    with pytest.raises(StoreBusy) as caught, translated():
+        raise error
+
+    told = caught.value
+    assert (told.name, told.http, told.details, told.retry_after) == ("store_busy", 503, {"kind": kind}, 1)
+    assert told.hint == "Try again in a moment."
+    assert told.__cause__ is error
 
 
 @pytest.mark.requirement("X-06")

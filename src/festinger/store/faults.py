@@ -1,8 +1,8 @@
 """What does a database error mean to the rest of Festinger?
 
 The one place where psycopg's errors become ours. Whatever says that the database is away, full, too slow or
-being shut down is `StoreDown` and may be tried again. Rows that another's rows forbid are `Refused`. Everything
-else is a fault of ours and stays as it is.
+being shut down is `StoreDown` and may be tried again; that others are at the same rows is `StoreBusy`, and soon over.
+Rows that another's rows forbid are `Refused`. Everything else is a fault of ours and stays as it is.
 """
 
 from collections.abc import Iterator
@@ -12,13 +12,15 @@ import psycopg
 import psycopg_pool
 from psycopg import errors as pg
 
-from festinger.errors import Refused, StoreDown
+from festinger.errors import Refused, StoreBusy, StoreDown
 from festinger.seeing.metrics import STORE_ERRORS
 
 TOO_SLOW = "too_slow"
 DAMAGED = "damaged"
+HELD = "held"
+"""Somebody else has held a row for longer than anybody waits; trying again at once would only wait again."""
 
-_TOO_SLOW = (pg.QueryCanceled, pg.LockNotAvailable, pg.IdleInTransactionSessionTimeout, pg.TransactionTimeout)
+_TOO_SLOW = (pg.QueryCanceled, pg.IdleInTransactionSessionTimeout, pg.TransactionTimeout)
 _DAMAGED = (pg.IndexCorrupted, pg.DataCorrupted)
 _BUSY = (pg.DeadlockDetected, pg.SerializationFailure)
 _TAKEN = (pg.UniqueViolation, pg.ExclusionViolation)
@@ -39,12 +41,14 @@ def translated() -> Iterator[None]:
         ) from error
     except _TOO_SLOW as error:
         raise down(TOO_SLOW, "The database took longer than its limit.") from error
+    except pg.LockNotAvailable as error:
+        raise busy(HELD, "Other work has held the same rows for longer than this waits.") from error
     except _DAMAGED as error:
         raise down(
             DAMAGED, "A table or an index is damaged.", "Rebuild it with `reindex`, or restore a backup."
         ) from error
     except _BUSY as error:
-        raise down("busy", "Other work changed the same rows at the same moment.", "Try again.") from error
+        raise busy("busy", "Other work changed the same rows at the same moment.") from error
     except psycopg_pool.PoolTimeout as error:
         raise down("no_connection", "No database connection became free in time.") from error
     except psycopg_pool.PoolClosed as error:
@@ -62,6 +66,11 @@ def translated() -> Iterator[None]:
 def down(kind: str, message: str, hint: str | None = None) -> StoreDown:
     STORE_ERRORS.labels(kind).inc()
     return StoreDown(message, hint=hint, kind=kind)
+
+
+def busy(kind: str, message: str) -> StoreBusy:
+    STORE_ERRORS.labels(kind).inc()
+    return StoreBusy(message, kind=kind)
 
 
 def _refused(message: str, error: psycopg.Error) -> Refused:

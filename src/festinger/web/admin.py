@@ -131,7 +131,10 @@ async def _token(call: Call, route: Route) -> str | None:
 def _told(error: FestingerError, route: Route, request: Request) -> Response:
     if route.page:
         return error_page(error, request)
-    return answer(error.as_json(request_id(request)), error.http)
+    told = answer(error.as_json(request_id(request)), error.http)
+    if error.retry_after is not None:
+        told.headers["Retry-After"] = str(error.retry_after)
+    return told
 
 
 def _dressed(response: Response, request: Request) -> Response:
