@@ -20,12 +20,12 @@ from festinger.retrieval.scoring import TIME_ARM, VECTOR_ARM, WORDS_ARM
 from festinger.retrieval.spreading import Reached, best_reached, spread
 from festinger.retrieval.wish import Blend, Wish
 from festinger.settings.tree import RetrievalSettings
-from festinger.store.faults import DAMAGED, TOO_SLOW
+from festinger.store.faults import DAMAGED, HELD, TOO_SLOW
 from festinger.store.pool import Plan
 
 MOST_SEEDS = 5
 """Best memories of which it is asked what they lead on to."""
-PARTIAL = (TOO_SLOW, DAMAGED)
+PARTIAL = (TOO_SLOW, HELD, DAMAGED)
 """Troubles of a store that another way of searching may not meet."""
 WITHOUT: tuple[tuple[str, ...], ...] = ((), (VECTOR_ARM,), (WORDS_ARM, TIME_ARM))
 """What is gone without, try by try."""
