@@ -1,3 +1,7 @@
+import os
+import socket
+
+import psycopg
 import pytest
 from tests.cli.shell import Shell
 
@@ -49,3 +53,32 @@ def test_a_value_for_one_space_counts_there_alone_until_it_is_reset(shell: Shell
     assert shell("settings", "get", "llm.judge").out != "ollama:tiny\n"
     shell("settings", "reset", "llm.judge", "--only-this-space", "--space", "team")
     assert shell("settings", "get", "llm.judge", "--space", "team").out != "ollama:tiny\n"
+
+
+def test_a_process_that_pins_the_key_is_named_when_it_is_set(shell: Shell):
+    """It goes on with its own value: what this process pins stands for a server that was started with a flag."""
+    assert shell.database is not None
+    shell("settings", "set", "jobs.max_waiting", "700")
+    with psycopg.connect(shell.database) as connection:
+        connection.execute(
+            "insert into run (id, door, version, host, pid, started_at, pins)"
+            " values (gen_random_uuid(), 'serve', '0', %s, %s, now(), %s)",
+            (socket.gethostname(), os.getpid(), ["jobs.max_waiting"]),
+        )
+
+    pinned = shell("settings", "set", "jobs.max_waiting", "800")
+    free = shell("settings", "set", "jobs.workers", "2")
+
+    assert (pinned.code, "-> 800" in pinned.out) == (0, True)
+    assert f"Not in force in `festinger serve` (process {os.getpid()} on" in pinned.err
+    assert "Not in force" not in free.err
+
+
+def test_what_a_process_pins_is_written_down_when_it_begins(shell: Shell):
+    assert shell.database is not None
+    shell("settings", FESTINGER_JOBS__WORKERS="3")
+
+    with psycopg.connect(shell.database) as connection:
+        [(pins,)] = connection.execute("select pins from run order by started_at desc limit 1").fetchall()
+
+    assert "jobs.workers" in pins

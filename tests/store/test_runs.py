@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from festinger.store.pool import Store
-from festinger.store.runs import Life, Run, begin, end, is_alive, latest_crash, life
+from festinger.store.runs import Life, Run, begin, end, is_alive, latest_crash, life, runs_that_pin
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -113,3 +113,18 @@ def test_a_process_that_has_ended_does_not_live_before_or_after_its_parent_knows
 @pytest.mark.requirement("X-100")
 def test_this_process_lives() -> None:
     assert is_alive(replace(RUN, pid=os.getpid(), started_at=FAR_FUTURE))
+
+
+async def test_who_pins_a_setting_is_known_while_it_runs(store: Store) -> None:
+    key = "proxy.upstream"
+    pinning = [replace(later(RUN, number, number), pins=("home", key)) for number in (2, 3)]
+    for run in (RUN, *pinning, replace(later(RUN, 4, 4), host="elsewhere", pins=(key,))):
+        await start(store, run, alive=True)
+    await end(store, UUID(int=2), at=MONDAY + 5 * HOUR)
+
+    here = await runs_that_pin(store, key, host="desk", is_alive=lambda _: True)
+    gone = await runs_that_pin(store, key, host="desk", is_alive=lambda _: False)
+
+    assert [run.id.int for run in here] == [3, 4]
+    assert [run.id.int for run in gone] == [4]
+    assert await runs_that_pin(store, "server.port", host="desk", is_alive=lambda _: True) == []

@@ -37,6 +37,7 @@ async def begin_life(app: "App", migrations: Sequence[str]) -> Run:
         host=socket.gethostname(),
         pid=os.getpid(),
         started_at=app.tools.clock(),
+        pins=app.settings.pinned,
     )
     async with app.store.transaction() as transaction:
         for crashed in await begin(transaction, run):

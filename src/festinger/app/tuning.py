@@ -5,6 +5,7 @@ one transaction; every process takes it into force when it hears of the row. A k
 refused. Edits of the settings file are told as events too, once, although every process reads them.
 """
 
+import socket
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from festinger.settings.snapshot import Changed
 from festinger.settings.sources import from_row
 from festinger.store.config import ConfigRow, delete_config, put_config
 from festinger.store.pool import Transaction
+from festinger.store.runs import Run, runs_that_pin
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App
@@ -56,6 +58,11 @@ async def reset_setting(app: "App", name: str, *, by: str, space: SpaceId = EVER
     log.info("setting reset", key=key.name, by=by)
     await app.reread_settings()
     return app.settings.loaded(space).setting(key.name)
+
+
+async def pinned_elsewhere(app: "App", setting: Setting) -> list[Run]:
+    """The processes that go on as they are, whatever the table says: their own deployment pins the key."""
+    return await runs_that_pin(app.store, setting.key.name, host=socket.gethostname())
 
 
 async def write_setting(

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.app.tuning import change_setting, reset_setting
+from festinger.app.tuning import change_setting, pinned_elsewhere, reset_setting
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.ids import EVERY_SPACE
@@ -58,10 +58,16 @@ async def set_setting(
         before, after = await change_setting(
             app, key, value, by="cli", space=desk.space_in(app) if only else EVERY_SPACE
         )
+        pinning = await pinned_elsewhere(app, after)
     desk.show(
         {"before": _record(before), "after": _record(after)},
         text=f"{after.key.name}: {before.value or '(empty)'} -> {after.value or '(empty)'}{_restart(after)}",
     )
+    for run in pinning:
+        desk.say(
+            f"Not in force in `festinger {run.door}` (process {run.pid} on {run.host}): its environment or command "
+            f"line pins `{after.key.name}`."
+        )
 
 
 async def unset_setting(desk: Desk, key: Key, only: ForSpace = False) -> None:

@@ -151,6 +151,11 @@ class LiveSettings:
         replace(said, rows={**said.rows, (space, full): found}).wanted(space)
         return row
 
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """The keys that the deployment has pinned."""
+        return tuple(sorted(self._snapshot.said.pinned))
+
     def changeable(self, name: str) -> Key:
         """The key that a name means, if the deployment has not pinned it."""
         key = find(name)

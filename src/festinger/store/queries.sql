@@ -289,8 +289,14 @@ update run set clean = false where id = any(%(ids)s);
 
 -- name: begin_run
 -- A process begins.
-insert into run (id, door, version, host, pid, started_at)
-values (%(id)s, %(door)s, %(version)s, %(host)s, %(pid)s, %(at)s);
+insert into run (id, door, version, host, pid, started_at, pins)
+values (%(id)s, %(door)s, %(version)s, %(host)s, %(pid)s, %(at)s, %(pins)s);
+
+-- name: runs_that_pin
+-- Runs that have not ended and for which a setting is pinned, the oldest first.
+select id, door, version, host, pid, started_at, stopped_at, clean from run
+where clean is null and %(key)s = any(pins)
+order by started_at;
 
 -- name: end_run
 -- A process ends well.

@@ -32,6 +32,8 @@ class Run:
     stopped_at: datetime | None = None
     clean: bool | None = None
     """None while it runs; false when it was found gone without a word."""
+    pins: tuple[str, ...] = ()
+    """Settings on which its own environment or command line has the last word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +78,15 @@ async def begin(transaction: Transaction, run: Run, *, is_alive: IsAlive = is_al
         host=run.host,
         pid=run.pid,
         at=run.started_at,
+        pins=list(run.pins),
     )
     return crashed
+
+
+async def runs_that_pin(store: Store, key: str, *, host: str, is_alive: IsAlive = is_alive) -> list[Run]:
+    """The processes for which a setting is pinned; of this machine those that are still there."""
+    found = [_run(row) for row in await store.all(Q["runs_that_pin"], key=key)]
+    return [run for run in found if run.host != host or is_alive(run)]
 
 
 async def end(store: Store, run: UUID, *, at: datetime) -> None:

@@ -1645,7 +1645,8 @@ CREATE TABLE public.run (
     pid integer NOT NULL,
     started_at timestamp with time zone NOT NULL,
     stopped_at timestamp with time zone,
-    clean boolean
+    clean boolean,
+    pins text[] DEFAULT '{}'::text[] NOT NULL
 );
 
 COMMENT ON TABLE public.run IS 'one row for each process that opened the store';
@@ -1653,6 +1654,8 @@ COMMENT ON TABLE public.run IS 'one row for each process that opened the store';
 COMMENT ON COLUMN public.run.pid IS 'process id on `host`';
 
 COMMENT ON COLUMN public.run.clean IS 'null while it runs; false when it was found gone without a word';
+
+COMMENT ON COLUMN public.run.pins IS 'names of the settings that the table cannot change for it';
 
 CREATE TABLE public.session_collision (
     space_id text NOT NULL,
