@@ -11,3 +11,15 @@ order by l.from_id, l.at, l.to_id;
 select (select count(*) from memory_sighting s where s.space_id = %(space)s) as learns,
        (select count(distinct e.payload ->> 'new') from event e
         where e.space_id = %(space)s and e.name = 'judgement_waiting') as asking;
+
+-- name: nearest_by_index
+-- How far the nearest vector lies, as the index of its model tells.
+select v.embedding::halfvec({dims}) <=> %(probe)s as distance from memory_vector v
+where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
+order by v.embedding::halfvec({dims}) <=> %(probe)s
+limit 1;
+
+-- name: nearest_of_all
+-- The same by reading them all.
+select min(v.embedding::halfvec({dims}) <=> %(probe)s) as distance from memory_vector v
+where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store';

@@ -30,7 +30,7 @@ from festinger.clock import system_stopwatch
 from festinger.embedding.embedder import Embedder, Purpose, Vector
 from festinger.embedding.profiles import REFERENCE, Profile, bundled_profiles
 from festinger.errors import CannotStart, StoreDown
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, SessionId, SpaceId
 from festinger.memory.given import Cleaned, Given, marked
 from festinger.memory.learn import words_of
 from festinger.memory.memory import Place
@@ -242,15 +242,17 @@ class Recalling:
             await connection.execute(Q["tidy_everything"].sql)
 
 
-async def put_texts(app: App, space: SpaceId, texts: Sequence[str]) -> list[MemoryId]:
-    """Store statements as they are, and hold them against nothing; their ids."""
+async def put_texts(
+    app: App, space: SpaceId, texts: Sequence[str], *, owner: AgentId | None = DEFAULT_AGENT
+) -> list[MemoryId]:
+    """Store statements as they are, and hold them against nothing; their ids. Without an owner they are shared."""
     desk, at = app.memory.desk, app.tools.clock()
     place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("filling"))
     said = [
         marked(
             Given(text=text, origin=Origin.PERSON, tags=_tags(number)),
             Cleaned(text=text, redactions=(), hid=False),
-            owner=DEFAULT_AGENT,
+            owner=owner,
             trust=1.0,
             at=at,
         )

@@ -1,9 +1,13 @@
 """How fast does a process learn that remembers much already?
 
-A process of its own on a home of its own. `python -m festinger.bench.remembering FILE AMOUNT SEED` learns statements
-in batches up to each size, and there measures single statements, repeated ones and how many pairs were judged. What
-came out goes into the file as JSON. The statements are made from the seed: people, things and places, every one
-different, of as many subjects as there are tenths of them.
+A process of its own on a home of its own. `python -m festinger.bench.remembering FILE AMOUNT SEED` fills the memory up
+to each size, and there measures learning: the last statements before a size in batches, then single statements and
+repeated ones, and how many pairs were judged. What came out goes into the file as JSON.
+
+Up to the last batches of a size statements are stored without being held against each other, and the index of vectors
+is built over them: what is measured is learning into so much, not how so much came together. The statements are made
+from the seed: people, things and places, every one different, of as many subjects as there are tenths of them. Each has
+twenty neighbours that share half of its words, so that as many pairs are judged for every one, whatever the size.
 """
 
 import asyncio
@@ -19,28 +23,32 @@ from typing import Any
 
 from festinger.app.wiring import App, Start, open_app
 from festinger.bench.large_world import name
+from festinger.bench.recalling import MODEL, PART, put_texts
+from festinger.bench.suite import silence
 from festinger.clock import system_stopwatch
+from festinger.embedding.embedder import Purpose
+from festinger.errors import CannotStart
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId, SpaceId
-from festinger.jobs.worker import Crew
 from festinger.judge.judgement import Judgement
 from festinger.judge.pair import Pair
-from festinger.judge.statement import Bars
 from festinger.memory.batch import learn_many
-from festinger.memory.candidates import nearest_ids, score
 from festinger.memory.desk import Desk
-from festinger.memory.given import Cleaned, Given, Said, checked, marked
-from festinger.memory.learn import learn, words_of
+from festinger.memory.given import Given
+from festinger.memory.kinds import Kind
+from festinger.memory.learn import learn
 from festinger.memory.memory import Place
-from festinger.memory.vectors import embed
+from festinger.memory.vectors import Words, embed
 from festinger.seeing.logs import configure
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
+from festinger.store.queries import queries_of
+from festinger.store.vectors import VectorModel, drop_index, ensure_index, nearest
 from festinger.text.redaction import without_secrets
 
-PART = 1_000
-"""Statements of one call."""
-MEASURED_PARTS = 2
-"""Calls at the end of each filling whose rate counts: those before them learn into a smaller memory."""
+Q = queries_of("festinger.bench")
+STORE = queries_of("festinger.store")
+
+TABLE = "memory_vector"
 
 VERBS = ("keeps", "repairs", "paints", "sells", "carries", "stores", "cleans", "lends")
 THINGS = ("boats", "clocks", "lamps", "kettles", "violins", "ladders", "maps", "mirrors", "nets", "ovens")
@@ -49,12 +57,14 @@ THINGS = ("boats", "clocks", "lamps", "kettles", "violins", "ladders", "maps", "
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
     sizes: tuple[int, ...] = (1_000, 10_000, 100_000)
+    batched: int = 2_000
+    """Statements before each size that are learnt in batches; of a small size half."""
     singles: int = 300
     probes: int = 200
     """Statements whose nearest memory is looked for by the index and by reading all."""
 
 
-FEW = Amount(sizes=(50, 150), singles=5, probes=5)
+FEW = Amount(sizes=(50, 150), batched=30, singles=5, probes=5)
 AMOUNTS = {"full": Amount(), "quick": FEW}
 
 
@@ -107,9 +117,9 @@ async def measure(app: App, amount: Amount, *, seed: int) -> list[Stand]:
     every, held, stands = statements(seed), 0, []
     for size in amount.sizes:
         stand = Stand(memories=size)
-        await _fill(desk, place, every, missing=size - held, stand=stand)
-        # Whatever filling asked to be done later, the index of the vectors above all, is done before measuring.
-        await Crew(app.jobs, shutdown_seconds=1).drain()
+        batched = min(amount.batched, size // 2)
+        await _fill(app, every, missing=size - held - batched)
+        await _batches(desk, place, list(islice(every, batched)), stand=stand)
         await _single(desk, place, every, panel=panel, stand=stand, singles=amount.singles)
         stand.nearest = await _nearest(desk, place, list(islice(every, amount.probes)))
         held = size + amount.singles
@@ -117,15 +127,25 @@ async def measure(app: App, amount: Amount, *, seed: int) -> list[Stand]:
     return stands
 
 
-async def _fill(desk: Desk, place: Place, every: Iterator[str], *, missing: int, stand: Stand) -> None:
-    parts = [PART] * (missing // PART) + ([missing % PART] if missing % PART else [])
-    for number, size in enumerate(parts):
-        items = [Given(text=text) for text in islice(every, size)]
-        began = system_stopwatch()
-        await learn_many(desk, place, items)
-        if number >= len(parts) - MEASURED_PARTS:
-            stand.batch_seconds += system_stopwatch() - began
-            stand.batch_items += len(items)
+async def _fill(app: App, every: Iterator[str], *, missing: int) -> None:
+    """Store so many statements, with what jobs and the server do in the background on other days."""
+    if app.embedder is None:
+        raise CannotStart("Learning cannot be measured without an embedder.")
+    model = VectorModel(name=app.embedder.name, dims=app.embedder.dimensions)
+    # Built over all of them the index takes a fraction of the time in which it would grow with each.
+    await drop_index(app.store, TABLE, model)
+    for start in range(0, missing, PART):
+        await put_texts(app, MAIN_SPACE, list(islice(every, min(PART, missing - start))), owner=None)
+    await ensure_index(app.store, TABLE, model, purpose=Purpose.STORE.value)
+    async with app.store.apart() as connection:
+        await connection.execute(STORE["tidy_everything"].sql)
+
+
+async def _batches(desk: Desk, place: Place, texts: Sequence[str], *, stand: Stand) -> None:
+    items = [Given(text=text) for text in texts]
+    began = system_stopwatch()
+    await learn_many(desk, place, items)
+    stand.batch_seconds, stand.batch_items = system_stopwatch() - began, len(items)
 
 
 async def _single(
@@ -142,43 +162,25 @@ async def _single(
 
 async def _nearest(desk: Desk, place: Place, texts: Sequence[str]) -> list[bool]:
     """Whether the index gives the nearest memory for each text; one as near is as good."""
-    said = [_said(desk, text) for text in texts]
     hits = []
-    for each, vectors in zip(said, await embed(desk, [words_of(each) for each in said]), strict=True):
+    for vectors in await embed(desk, [Words(text=text, kind=Kind.FACT) for text in texts]):
         if vectors is None:
             continue
-        async with desk.store.transaction() as transaction:
-            found = [
-                list(await nearest_ids(transaction, place.space, each, vectors, limit=1, whole=whole))
-                for whole in (False, True)
+        async with desk.store.transaction(patient=True) as transaction:
+            index, whole = [
+                (await nearest(transaction, Q[name], vectors.store, space=place.space))[0]["distance"]
+                for name in ("nearest_by_index", "nearest_of_all")
             ]
-            # Without a bar everything is scored.
-            free = replace(vectors, bars=Bars())
-            near = {
-                candidate.memory.id: candidate.similarity
-                for ids in found
-                for candidate in await score(transaction, place.space, each, ids, free)
-            }
-        index, whole = (near[ids[0]] if ids else None for ids in found)
         hits.append(index == whole)
     return hits
-
-
-def _said(desk: Desk, text: str) -> Said:
-    clean = Cleaned(text=text, redactions=(), hid=False)
-    return marked(checked(Given(text=text)), clean, owner=None, trust=1.0, at=desk.clock())
 
 
 @asynccontextmanager
 async def opened() -> AsyncIterator[App]:
     configure(level="warning", style="console", content=False, redact=without_secrets)
-    settings = LiveSettings(this_process(flags={"embedding.model": "hashed:384"}))
-    async with open_app(settings, door="bench", progress=_quietly, start=Start(providers=True)) as app:
+    settings = LiveSettings(this_process(flags={"embedding.model": MODEL}))
+    async with open_app(settings, door="bench", progress=silence, start=Start(providers=True)) as app:
         yield app
-
-
-def _quietly(_message: str) -> None:
-    """A measuring process says nothing while all is well."""
 
 
 async def measured(amount: str, *, seed: int) -> list[Stand]:

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, StoreDown, TooLarge
-from festinger.ids import AgentId, MemoryId
-from festinger.memory.candidates import Found, Seen, how_far, look
+from festinger.ids import MemoryId
+from festinger.memory.candidates import look_all
 from festinger.memory.comparing import Question, compare_all
 from festinger.memory.decision import Action
 from festinger.memory.desk import Desk
@@ -26,7 +26,7 @@ from festinger.memory.prepared import Prepared
 from festinger.memory.recognising import Known, Repeated, recognise_all, reminded
 from festinger.memory.sizing import keep_sized
 from festinger.memory.together import Gathering, gather
-from festinger.memory.vectors import Embedded, embed
+from festinger.memory.vectors import embed
 from festinger.memory.writing import lock_owners
 from festinger.store.pool import Transaction
 
@@ -86,7 +86,9 @@ async def _prepared(desk: Desk, place: Place, known: Sequence[Known]) -> list[Kn
     new = [each for each in known if isinstance(each, Prepared)]
     vectors = await embed(desk, [words_of(each.said) for each in new])
     await keep_sized(desk.store, desk.sizing, more=len(new))
-    found = await _candidates(desk, place, new, vectors)
+    statements = [(each.said, vector) for each, vector in zip(new, vectors, strict=True)]
+    async with desk.store.transaction() as transaction:
+        found = await look_all(desk, transaction, place.space, statements)
     asked = [
         Question(said=each.said, candidates=seen.candidates, ref=each.ref, vectors=vector)
         for each, seen, vector in zip(new, found, vectors, strict=True)
@@ -98,20 +100,6 @@ async def _prepared(desk: Desk, place: Place, known: Sequence[Known]) -> list[Kn
         )
     )
     return [next(ready) if isinstance(each, Prepared) else each for each in known]
-
-
-async def _candidates(
-    desk: Desk, place: Place, new: Sequence[Prepared], vectors: Sequence[Embedded | None]
-) -> list[Found]:
-    seen: dict[AgentId | None, Seen] = {}
-    found = []
-    async with desk.store.transaction() as transaction:
-        for each, vector in zip(new, vectors, strict=True):
-            owner = each.said.owner
-            if owner not in seen:
-                seen[owner] = await how_far(transaction, place.space, owner)
-            found.append(await look(desk, transaction, place.space, each.said, vector, seen=seen[owner]))
-    return found
 
 
 async def _written(desk: Desk, place: Place, ready: Sequence[Known]) -> list[Learned | None]:

@@ -1,11 +1,12 @@
 """Which memories might a new statement be the same as, update or contradict?
 
 The nearest by vector, the newest of the same slot and some of the same subject; without a vector those that share
-half of their words. What stands is never hidden behind what waits or is locked away, however much of it there is. Found by the vectors that search uses, scored by plain cosine of the bare words. Another
-agent's own memories are never among them. What the pairs mean is left to the judges.
+half of their words. What stands is never hidden behind what waits or is locked away, however much of it there is.
+Found by the vectors that search uses, scored by plain cosine of the bare words. Another agent's own memories are never
+among them. What the pairs mean is left to the judges.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,12 @@ from festinger.ids import AgentId, SpaceId
 from festinger.memory.desk import Desk
 from festinger.memory.gist import content_words, overlap
 from festinger.memory.given import Said
-from festinger.memory.kinds import Status, comparable
+from festinger.memory.kinds import comparable
 from festinger.memory.memory import Memory, memory_of
 from festinger.memory.vectors import Embedded
-from festinger.store.pool import Transaction
+from festinger.store.pool import Plan, Transaction
 from festinger.store.queries import queries_of
-from festinger.store.vectors import READ_WHOLE_BELOW, is_read_whole, nearest
+from festinger.store.vectors import READ_WHOLE_BELOW, is_read_whole, nearest, nearest_of_each
 from festinger.world.vocabulary import rows_of
 
 Q = queries_of("festinger.memory")
@@ -72,22 +73,35 @@ async def known_as(transaction: Transaction, space: SpaceId, keys: Sequence[str 
 
 
 async def look(
+    desk: Desk, transaction: Transaction, space: SpaceId, said: Said, vectors: Embedded | None
+) -> Found:
+    """The candidates of a statement that are worth judging, and how far one has seen."""
+    return (await look_all(desk, transaction, space, [(said, vectors)]))[0]
+
+
+async def look_all(
     desk: Desk,
     transaction: Transaction,
     space: SpaceId,
-    said: Said,
-    vectors: Embedded | None,
-    *,
-    seen: Seen | None = None,
-) -> Found:
-    """The candidates of a statement that are worth judging, and how far one has seen; `seen` if that is known."""
-    seen = seen or await how_far(transaction, space, said.owner)
-    ids = dict.fromkeys(await _near(desk, transaction, space, said, vectors))
-    ids |= dict.fromkeys(await _related(desk, transaction, space, said))
-    if vectors is None:
-        ids |= dict.fromkeys(await _by_words(transaction, space, said))
-    found = await score(transaction, space, said, list(ids), vectors)
-    return Found(candidates=tuple(found), seen=seen)
+    statements: Sequence[tuple[Said, Embedded | None]],
+) -> list[Found]:
+    """The same for many, in their order; the store is asked once for all that are alike."""
+    owners = dict.fromkeys(said.owner for said, _ in statements)
+    seen = {owner: await how_far(transaction, space, owner) for owner in owners}
+    alike: dict[tuple[Any, ...], dict[int, tuple[Said, Embedded]]] = {}
+    found: dict[int, list[Candidate]] = {}
+    for number, (said, vectors) in enumerate(statements):
+        if vectors is None:
+            found[number] = await _without_vector(desk, transaction, space, said)
+        else:
+            kind = said.owner, comparable(said.kind), vectors.model, vectors.bars.check
+            alike.setdefault(kind, {})[number] = said, vectors
+    for group in alike.values():
+        found |= await _with_vectors(desk, transaction, space, group)
+    return [
+        Found(candidates=tuple(found.get(number, ())), seen=seen[said.owner])
+        for number, (said, _) in enumerate(statements)
+    ]
 
 
 async def how_far(transaction: Transaction, space: SpaceId, owner: AgentId | None) -> Seen:
@@ -110,29 +124,63 @@ async def look_again(
     return scored(await nearest(transaction, Q["newer_scored"], vectors.compare, **window, **marks))
 
 
-async def score(
-    transaction: Transaction, space: SpaceId, said: Said, memories: Sequence[Any], vectors: Embedded | None
+async def _with_vectors(
+    desk: Desk, transaction: Transaction, space: SpaceId, group: Mapping[int, tuple[Said, Embedded]]
+) -> dict[int, list[Candidate]]:
+    """The candidates of statements of one owner and one kind, with vectors of one model."""
+    said, vectors = next(iter(group.values()))
+    whole = is_read_whole(await _count(desk, transaction, space, vectors))
+    # Planning for what is asked would take as long as finding it, and find it in the same way.
+    await transaction.plan(Plan.KEPT)
+    rows = await nearest_of_each(
+        transaction,
+        Q["candidates_of_each"].only(frozenset({"whole"} if whole else ())),
+        probes={
+            "probes": [vectors.store for _, vectors in group.values()],
+            "bare": [vectors.compare for _, vectors in group.values()],
+        },
+        space=space,
+        owner=said.owner,
+        kinds=list(comparable(said.kind)),
+        numbers=list(group),
+        folds=[said.fold for said, _ in group.values()],
+        gists=[said.gist for said, _ in group.values()],
+        subjects=[said.subject_key for said, _ in group.values()],
+        attributes=[said.slot.attribute if said.slot else None for said, _ in group.values()],
+        check=_check(vectors),
+        limit=desk.terms(space).memory.candidates,
+        of_slot=OF_SLOT,
+        of_subject=desk.terms(space).memory.subject_candidates,
+    )
+    found: dict[int, list[Candidate]] = {}
+    for row, candidate in zip(rows, scored(rows), strict=True):
+        found.setdefault(row["number"], []).append(candidate)
+    return found
+
+
+async def _without_vector(
+    desk: Desk, transaction: Transaction, space: SpaceId, said: Said
 ) -> list[Candidate]:
-    """Of some memories those that are worth judging, with their exact cosine, nearest first."""
-    if not memories:
-        return []
-    some = {"space": space, "memories": list(memories)}
-    if vectors is None:
-        return scored(await transaction.all(Q["unscored"], **some))
-    return scored(await nearest(transaction, Q["scored"], vectors.compare, **some, **_marks(said, vectors)))
+    ids = dict.fromkeys(await _related(desk, transaction, space, said))
+    ids |= dict.fromkeys(await _by_words(transaction, space, said))
+    return scored(await transaction.all(Q["unscored"], space=space, memories=list(ids))) if ids else []
 
 
 def _marks(said: Said, vectors: Embedded) -> dict[str, Any]:
     """By what the store sees that a judge would be asked about a pair; `worth_judging` has the last word."""
-    check = vectors.bars.check
     return {
-        # What is rounded up to the bar here must come back from there.
-        "check": None if check is None else check - 10**-DIGITS,
+        "check": _check(vectors),
         "fold": said.fold,
         "gist": said.gist,
         "subject": said.subject_key,
         "attribute": said.slot.attribute if said.slot else None,
     }
+
+
+def _check(vectors: Embedded) -> float | None:
+    """The bar as the store holds it: what is rounded up to it here must come back from there."""
+    check = vectors.bars.check
+    return None if check is None else check - 10**-DIGITS
 
 
 def scored(rows: Iterable[dict[str, Any]]) -> list[Candidate]:
@@ -162,47 +210,6 @@ def shares_slot(said: Said, memory: Memory) -> bool:
         and memory.subject_key is not None
         and memory.subject_key == said.subject_key
     )
-
-
-async def _near(
-    desk: Desk, transaction: Transaction, space: SpaceId, said: Said, vectors: Embedded | None
-) -> list[Any]:
-    if vectors is None:
-        return []
-    whole = is_read_whole(await _count(desk, transaction, space, vectors))
-    limit = desk.terms(space).memory.candidates
-    near = await nearest_ids(transaction, space, said, vectors, limit=limit, whole=whole)
-    waiting = [memory for memory, status in near.items() if status is not Status.ACTIVE]
-    if 2 * len(waiting) < limit:
-        return list(near)
-    # Many that wait or are locked away must not hide what stands.
-    standing = await nearest_ids(transaction, space, said, vectors, limit=limit, whole=whole, standing=True)
-    return [*near, *(memory for memory in standing if memory not in near)]
-
-
-async def nearest_ids(
-    transaction: Transaction,
-    space: SpaceId,
-    said: Said,
-    vectors: Embedded,
-    *,
-    limit: int,
-    whole: bool,
-    standing: bool = False,
-) -> dict[Any, Status]:
-    """The nearest memories by their stored vectors: all of them read, or by the index of the model; with `standing`
-    only those that are active."""
-    rows = await nearest(
-        transaction,
-        Q["nearest_of_all" if whole else "nearest"],
-        vectors.store,
-        space=space,
-        owner=said.owner,
-        kinds=list(comparable(said.kind)),
-        limit=limit,
-        standing=standing,
-    )
-    return {row["memory_id"]: Status(row["status"]) for row in rows}
 
 
 async def _count(desk: Desk, transaction: Transaction, space: SpaceId, vectors: Embedded) -> int:

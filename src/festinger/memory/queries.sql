@@ -30,28 +30,82 @@ order by m.fold <> %(fold)s, m.status <> 'active', m.status <> 'held',
          m.event_day is distinct from %(day)s, m.agent_id is null, m.seq
 limit %(limit)s;
 
--- name: nearest
--- The nearest memories by their stored vectors, with the index of the model. The live ones are asked for by what they
--- are not: a planner that knows no numbers yet would else walk a partial index of them once for every vector.
-select v.memory_id, m.status from memory_vector v
+-- part: of_those_seen
+-- Vectors of a model, with the memories that an agent sees. The live ones are asked for by what they are not: a planner
+-- that knows no numbers yet would else walk a partial index of them once for every vector.
+from memory_vector v
 join memory m on m.space_id = v.space_id and m.id = v.memory_id
 where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
   and m.status <> all(array['superseded', 'merged', 'archived']) and m.kind = any(%(kinds)s)
   and (m.agent_id is null or m.agent_id = %(owner)s)
-  and (not %(standing)s or m.status = 'active')
-order by v.embedding::halfvec({dims}) <=> %(probe)s
-limit %(limit)s;
 
--- name: nearest_of_all
--- The same for a space with few vectors: all of them are read, which is faster and always right.
-select v.memory_id, m.status from memory_vector v
-join memory m on m.space_id = v.space_id and m.id = v.memory_id
-where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-  and m.status <> all(array['superseded', 'merged', 'archived']) and m.kind = any(%(kinds)s)
+-- part: the_nearest
+-- By the index of the model; in a space with few vectors all of them are read, which is faster and always right.
+order by (v.embedding::halfvec({dims}) <=> a.probe)
+-- when: whole
+    + 0
+-- end
+limit %(limit)s
+
+-- part: related
+-- Of the same subject, or of one attribute of it, as the caller says; those that stand come first, so that nobody hides
+-- them behind many that wait or are locked away.
+  and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
   and (m.agent_id is null or m.agent_id = %(owner)s)
-  and (not %(standing)s or m.status = 'active')
-order by (v.embedding::halfvec({dims}) <=> %(probe)s) + 0
-limit %(limit)s;
+order by m.status <> 'active', m.seq desc
+
+-- name: candidates_of_each
+-- The memories that statements may have to do with, by the number of the statement: the nearest by their stored
+-- vectors, the newest of the same slot and some of the same subject. Of them those that a judge would be asked about,
+-- with the cosine of their bare words, nearest first; a bar of none lets all of them pass. Where half of the nearest
+-- wait or are locked away, the nearest that stand are looked for beside them.
+with asked as materialized (
+    select * from unnest(%(numbers)s::integer[], %(probes)s::halfvec[], %(bare)s::halfvec[], %(folds)s::bytea[],
+        %(gists)s::bytea[], %(subjects)s::text[], %(attributes)s::text[])
+        as a (number, probe, bare, fold, gist, subject, attribute)
+), near as materialized (
+    select a.number, n.id, n.status from asked a
+    cross join lateral (
+        select v.memory_id as id, m.status
+        -- use: of_those_seen
+        -- use: the_nearest
+    ) as n
+), hidden as materialized (
+    select a.* from asked a
+    where 2 * (select count(*) from near n where n.number = a.number and n.status <> 'active') >= %(limit)s
+), found as (
+    select n.number, n.id from near n
+    union
+    select a.number, n.id from hidden a
+    cross join lateral (
+        select v.memory_id as id
+        -- use: of_those_seen
+          and m.status = 'active'
+        -- use: the_nearest
+    ) as n
+    union
+    select a.number, r.id from asked a
+    cross join lateral (
+        (select m.id from memory m
+         where m.space_id = %(space)s and m.subject_key = a.subject and m.attribute_key = a.attribute
+         -- use: related
+         limit %(of_slot)s)
+        union all
+        (select m.id from memory m where m.space_id = %(space)s and m.subject_key = a.subject
+         -- use: related
+         limit %(of_subject)s)
+    ) as r
+)
+select a.number, m.*, 1 - (v.embedding::halfvec({dims}) <=> a.bare) as similarity
+from found f
+join asked a on a.number = f.number
+join memory m on m.space_id = %(space)s and m.id = f.id
+left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
+    and v.purpose = 'compare'
+where %(check)s::double precision is null or v.embedding is null
+   or 1 - (v.embedding::halfvec({dims}) <=> a.bare) >= %(check)s
+   or m.fold = a.fold or m.gist = a.gist or (m.subject_key = a.subject and m.attribute_key = a.attribute)
+order by a.number, similarity desc nulls last, m.seq desc;
 
 -- name: believed_size
 -- How many memories the server plans with; -1 if it has never looked.
@@ -71,19 +125,15 @@ select count(*) as vectors from (
 ) as counted;
 
 -- name: related
--- The newest memories of the same slot, and of the same subject; those that stand come first, so that nobody hides
--- them behind many that wait or are locked away.
+-- The newest memories of the same slot, and of the same subject.
 (select m.id from memory m
  where m.space_id = %(space)s and m.subject_key = %(subject)s and m.attribute_key = %(attribute)s
-   and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
-   and (m.agent_id is null or m.agent_id = %(owner)s)
- order by m.status <> 'active', m.seq desc limit %(of_slot)s)
+ -- use: related
+ limit %(of_slot)s)
 union
-(select m.id from memory m
- where m.space_id = %(space)s and m.subject_key = %(subject)s
-   and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
-   and (m.agent_id is null or m.agent_id = %(owner)s)
- order by m.status <> 'active', m.seq desc limit %(of_subject)s);
+(select m.id from memory m where m.space_id = %(space)s and m.subject_key = %(subject)s
+ -- use: related
+ limit %(of_subject)s);
 
 -- name: by_words
 -- The memories that share most words, where there is no vector to go by.
@@ -100,22 +150,8 @@ select v.memory_id, -(v.embedding::halfvec({dims}) <#> %(probe)s) as along
 from memory_vector v
 where v.space_id = %(space)s and v.memory_id = any(%(memories)s) and v.model = {model} and v.purpose = 'compare';
 
--- name: scored
--- Of some memories those that a judge would be asked about, with the cosine of their bare words to a probe, nearest
--- first. A bar of none lets all of them pass.
-select m.*, 1 - (v.embedding::halfvec({dims}) <=> %(probe)s) as similarity
-from memory m
-left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
-    and v.purpose = 'compare'
-where m.space_id = %(space)s and m.id = any(%(memories)s)
-  and (%(check)s::double precision is null or v.embedding is null
-       or 1 - (v.embedding::halfvec({dims}) <=> %(probe)s) >= %(check)s
-       or m.fold = %(fold)s or m.gist = %(gist)s
-       or (m.subject_key = %(subject)s and m.attribute_key = %(attribute)s))
-order by similarity desc nulls last, m.seq desc;
-
 -- name: unscored
--- The same without a vector.
+-- Some memories, newest first, where there is no vector to hold them against.
 select m.*, null::double precision as similarity from memory m
 where m.space_id = %(space)s and m.id = any(%(memories)s)
 order by m.seq desc;

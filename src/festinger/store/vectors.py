@@ -9,7 +9,7 @@ embedded, and what a distance means, is decided elsewhere.
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -88,6 +88,17 @@ def is_read_whole(vectors: int) -> bool:
 async def nearest(transaction: Transaction, query: Query, probe: Probe, **parameters: Any) -> list[DictRow]:
     """The rows that a search gives; its query calls the vector `%(probe)s`."""
     return await transaction.all(for_model(query, probe.model), probe=probe.vector, **parameters)
+
+
+async def nearest_of_each(
+    transaction: Transaction, query: Query, *, probes: Mapping[str, Sequence[Probe]], **parameters: Any
+) -> list[DictRow]:
+    """The same for many at once, all of one model; its query calls their vectors by the names given here."""
+    models = {probe.model for many in probes.values() for probe in many}
+    if len(models) != 1:
+        raise ValueError(f"query `{query.name}` of `{query.room}` compares vectors of {len(models)} models")
+    vectors = {name: [probe.vector for probe in many] for name, many in probes.items()}
+    return await transaction.all(for_model(query, *models), **vectors, **parameters)
 
 
 def index_name(table: str, model: VectorModel) -> str:
