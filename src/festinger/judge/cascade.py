@@ -29,6 +29,9 @@ from festinger.store.pool import Transaction
 AT_ONCE = 4
 """Model calls of one batch at the same time."""
 
+WITHOUT_A_PAUSE = 20
+"""Pairs that rules judge before others of this process get their turn."""
+
 ENOUGH_OF_THE_LAST = 0.5
 """The LLM is the last to be asked: from here on its word is taken where nothing is replaced by it."""
 
@@ -81,7 +84,13 @@ class Cascade:
             return []
         judges = [self._small.name] if self._small else []
         said_before = await records.known(self.desk, space, pairs, judges=judges)
-        return [said_before.get(pair.hashes) or await self._quick(space, pair) for pair in pairs]
+        judged = []
+        for number, pair in enumerate(pairs, 1):
+            judged.append(said_before.get(pair.hashes) or await self._quick(space, pair))
+            if number % WITHOUT_A_PAUSE == 0:
+                # Rules never wait by themselves, and a batch has pairs for half a second.
+                await asyncio.sleep(0)
+        return judged
 
     async def with_model(self, space: SpaceId, pair: Pair) -> Judgement:
         """What the whole cascade says, an LLM included; not within a transaction."""

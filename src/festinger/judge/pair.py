@@ -5,6 +5,7 @@ Values only. `old_ref` and `new_ref` are ids of whatever the caller judges: memo
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from hashlib import sha256
 from uuid import UUID
 
@@ -74,6 +75,7 @@ class Decided:
     relation: Relation
 
 
+@lru_cache(maxsize=4096)
 def text_hash(text: str) -> bytes:
     """By what a text is known again, in whatever case, quotes and spacing."""
     return sha256(fold(text).encode("utf-8", "surrogatepass")).digest()[:HASH_BYTES]

@@ -8,7 +8,7 @@ readings is left to `guards` and `difference`, deciding to `rules`.
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from festinger.judge.quantities import MONTHS, UNITS, Quantities, quantities
 from festinger.judge.slots import Sentence, slots
@@ -155,6 +155,7 @@ _OF_CHANGE = frozenset({"longer", "anymore"})
 """What `no longer` leaves of its negation names nothing."""
 
 
+@cache
 def _kept_in_gist() -> frozenset[str]:
     return words("negations") | frozenset(kinds("quantifiers"))
 
@@ -190,20 +191,25 @@ def _tense(small: tuple[str, ...]) -> frozenset[str]:
 
 
 def _holds(joined: str, name: str) -> bool:
-    return any(f" {' '.join(phrase)} " in joined for phrase in phrases(name))
+    return any(phrase in joined for phrase in _spaced(name))
+
+
+@cache
+def _spaced(name: str) -> tuple[str, ...]:
+    """The phrases of a list as they stand between other words."""
+    return tuple(f" {' '.join(phrase)} " for phrase in sorted(phrases(name)))
 
 
 def _names(written: tuple[str, ...], starts: tuple[bool, ...]) -> frozenset[str]:
     found = set()
     for at, word in enumerate(written):
         small = _bare(word.casefold())
-        if small in UNITS or small[:3] in MONTHS or _DAY.fullmatch(small):
-            continue
-        if (
+        names = (
             _IDENTIFIER.match(small)
             or (word[0].isupper() and _is_name(written, at, starts=starts[at]))
             or (at and _is_version(small, before=written[at - 1]))
-        ):
+        )
+        if names and not (small in UNITS or small[:3] in MONTHS or _DAY.fullmatch(small)):
             found.add(small)
     return frozenset(found)
 
