@@ -156,6 +156,34 @@ def test_what_can_both_hold_is_left_alone(old: str, new: str):
     assert found.confidence >= 0.8
 
 
+TWO_BEINGS = {
+    "people": ("A man is peeling carrots", "A woman is peeling carrots"),
+    "animals": ("Some cat is chasing a leaf", "Some horse is chasing a leaf"),
+}
+
+
+@pytest.mark.requirement("J-05")
+@pytest.mark.parametrize(("old", "new"), TWO_BEINGS.values(), ids=TWO_BEINGS)
+def test_two_who_do_the_same_do_not_exclude_each_other(old: str, new: str):
+    assert said(old, new).relation is Relation.UNSURE
+
+
+def test_whom_one_and_the_same_met_was_one_of_them():
+    assert said("We met a man at noon", "We met a woman at noon").relation is Relation.CONTRADICTS
+
+
+@pytest.mark.parametrize(("one", "other"), [("boat", "ship"), ("bikes", "bicycles"), ("keyboards", "piano")])
+def test_two_names_of_one_thing_exclude_nothing(one: str, other: str):
+    assert said(f"We keep the {one} here", f"We keep the {other} here").relation is not Relation.CONTRADICTS
+
+
+@pytest.mark.requirement("J-05")
+def test_what_is_denied_in_other_words_is_denied():
+    found = said("A guy is mowing the lawn", "There is no man mowing grass", similarity=0.8)
+
+    assert found.relation is Relation.CONTRADICTS
+
+
 @pytest.mark.requirement("J-05")
 def test_an_attribute_that_nobody_knows_is_left_to_the_next_judge():
     found = said("Anna juggles clubs", "Anna juggles knives")

@@ -11,7 +11,7 @@ from festinger.judge.case import EVIDENT, LIKELY, PERHAPS, Case
 from festinger.judge.guards import Compared
 from festinger.judge.judgement import Current, Guard, Judgement, Relation
 from festinger.judge.lifefacts import USER
-from festinger.judge.opposites import alike
+from festinger.judge.opposites import alike, is_being
 from festinger.judge.reading import is_verb
 from festinger.judge.wordlists import members
 
@@ -30,10 +30,10 @@ def denied(case: Case) -> Judgement | None:
     guards = set(case.compared.guards)
     if Guard.NEGATION not in guards or _clash(case.compared) or _of_user_and_other(case.compared):
         return None
-    agreement = _agreement(case)
+    shared = _shared(case)
+    agreement = _agreement(case, shared=shared)
     why, found = case.compared.why(Guard.NEGATION), case.compared.difference
-    shared = case.compared.old.stemmed & case.compared.new.stemmed
-    if agreement < AGREES_PERHAPS or (len(shared) < LEAST_SHARED and (found.only_old or found.only_new)):
+    if agreement < AGREES_PERHAPS or (shared < LEAST_SHARED and (found.only_old or found.only_new)):
         return None
     is_only = not (found.only_old or found.only_new) and guards <= {
         Guard.NEGATION,
@@ -65,11 +65,21 @@ def _clash(compared: Compared) -> bool:
     )
 
 
-def _agreement(case: Case) -> float:
+def _sides(compared: Compared) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of what is denied, and of what is said."""
+    old, new = compared.old, compared.new
+    return (old.stemmed, new.stemmed) if old.negated else (new.stemmed, old.stemmed)
+
+
+def _shared(case: Case) -> int:
+    """How many words of what is denied stand on the other side too, or others that may mean the same."""
+    denied, said = _sides(case.compared)
+    return sum(word in said or not alike(word).isdisjoint(said) for word in denied)
+
+
+def _agreement(case: Case, *, shared: int) -> float:
     """How much of what is denied stands on the other side too: the mean of what words and vectors say."""
-    old, new = case.compared.old, case.compared.new
-    denied, said = (old.stemmed, new.stemmed) if old.negated else (new.stemmed, old.stemmed)
-    shared = sum(word in said or not alike(word).isdisjoint(said) for word in denied)
+    denied, said = _sides(case.compared)
     of_denied = shared / max(1, len(denied))
     of_shorter = min(1.0, shared / max(1, min(len(denied), len(said))))
     similarity = case.features.similarity
@@ -83,11 +93,22 @@ def swapped(case: Case) -> Judgement | None:
     if swap is None:
         return None
     why = f"{swap[0].upper()}{swap[1:]}."
+    if _of_two(case.compared):
+        return None
     if _of_another(case.compared):
         return case.verdict(
             Relation.CONTRADICTS, PERHAPS, f"{why} They may speak of two different things, though."
         )
     return case.verdict(Relation.CONTRADICTS, EVIDENT, why)
+
+
+def _of_two(compared: Compared) -> bool:
+    """Whether the swap stands in who is spoken of: *a* man and *a* woman are two people, whatever both do."""
+    return (
+        _of_another(compared)
+        and is_being(compared.difference.old[-1])
+        and is_being(compared.difference.new[-1])
+    )
 
 
 def _of_another(compared: Compared) -> bool:

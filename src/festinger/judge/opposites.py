@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 
 from festinger.judge.stems import stem
-from festinger.judge.wordlists import kinds, lines, oppositions
+from festinger.judge.wordlists import kinds, lines, oppositions, words
 from festinger.judge.wordnet import antonyms
 
 _PREFIXES = {"un": 4, "dis": 4, "non": 4, "non-": 4, "in": 5, "im": 5, "ir": 5, "il": 5}
@@ -48,15 +48,26 @@ def _by_prefix(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def exclusive(one: str, other: str) -> str | None:
-    """The kind that both are of, if a thing is only one of that kind; forms of one word exclude nothing."""
-    listed = _kinds()
-    if stem(one) == stem(other) or _SPELLINGS.get(one, one) == _SPELLINGS.get(other, other):
+    """The kind that both are of, if a thing is only one of that kind; names of one thing exclude nothing."""
+    left, right = _key(one), _key(other)
+    if _spelt().get(left, left) == _spelt().get(right, right):
         return None
-    shared = listed.get(_key(one), _NO_KIND) & listed.get(_key(other), _NO_KIND)
+    shared = _kinds().get(left, _NO_KIND) & _kinds().get(right, _NO_KIND)
     return min(shared) if shared else None
 
 
 _NO_KIND: frozenset[str] = frozenset()
+
+
+def is_being(word: str) -> bool:
+    """Whether a word in small letters says what somebody is: a person of some kind, or an animal."""
+    return word in words("people") or "animal" in _kinds().get(_key(word), _NO_KIND)
+
+
+@cache
+def _spelt() -> Mapping[str, str]:
+    """The key of the common name, by the key of each other name of one thing."""
+    return {_key(name): _key(common) for name, common in _SPELLINGS.items()}
 
 
 @cache
@@ -93,10 +104,10 @@ _SPELLINGS = {
     "metallic": "metal",
     "woolen": "wool",
     "bike": "bicycle",
-    "bikes": "bicycles",
+    "ship": "boat",
+    "keyboard": "piano",
     "airplane": "plane",
     "fiddle": "violin",
-    "drums": "drum",
     "violet": "purple",
     "argentinian": "argentine",
     "nepali": "nepalese",

@@ -106,7 +106,7 @@ def _read(text: str, said_at: datetime | None) -> Reading:
         whole=len(text) <= LONGEST_READ,
         words=small,
         content=tuple(stem(_bare(word)) for word in small if _is_content(word)),
-        gist=tuple(word for word in small if word not in FUNCTION_WORDS or word in _kept_in_gist()),
+        gist=tuple(_bare(word) for word in small if word not in FUNCTION_WORDS or word in _kept_in_gist()),
         amounts=amounts,
         negations=_negations(small),
         quantifiers=_quantifiers(written),

@@ -17,7 +17,7 @@ from festinger.judge.slot_keys import WORD, attribute_key, key, value_key
 from festinger.judge.statement import Slot
 from festinger.judge.stems import stem
 from festinger.judge.subjects import LONGEST_SUBJECT, OURS, SELVES, owner, subject_of
-from festinger.judge.wordlists import lines, members
+from festinger.judge.wordlists import lines, members, words
 from festinger.text.words import FUNCTION_WORDS
 
 _QUALIFIED = members("grammar", "qualifying")
@@ -104,6 +104,9 @@ def _clause(sentence: Sentence) -> Slot | None:
         frame = Frame.QUALIFIED
         value = value_key(written[relation.until : _colon(sentence, relation.until)])
     whole = " ".join([*attribute.split(), *relation.stems]) or "be"
+    whole = _named_so().get(whole, whole)
+    if numbered := _numbered(whole, value):
+        (whole, value), frame = numbered, Frame.TYPED
     if _is_somebody(written[0]) and written[relation.until][:1].isupper():
         whole = _led_to().get(whole, whole)
     return _slot(subject, whole, value, frame=frame)
@@ -112,6 +115,20 @@ def _clause(sentence: Sentence) -> Slot | None:
 def _is_somebody(first: str) -> bool:
     """Whether a sentence begins with a name or with the one who speaks: teams and prices move to other things."""
     return first.casefold() in SELVES or (first[:1].isupper() and first.casefold() not in FUNCTION_WORDS)
+
+
+def _numbered(attribute: str, value: str) -> tuple[str, str] | None:
+    """`listens on port 80` says what `its port is 80` says: the noun before a number is what is told."""
+    noun, _, number = value.partition(" ")
+    is_told = attribute != "be" and number.isdigit() and noun in words("numbered_nouns")
+    return (stem(noun), number) if is_told else None
+
+
+@cache
+def _named_so() -> Mapping[str, str]:
+    """Attributes that say the same, each with the one under which both are kept."""
+    pairs = (line.partition("=") for line in lines("same_attributes"))
+    return {_stems(one): _stems(other) for one, _, other in pairs}
 
 
 @cache
