@@ -1,8 +1,10 @@
 """How candidates are looked for: in a time that does not grow with what is remembered."""
 
+import pytest
 from tests.jobs.desk import ask
 
 from festinger.ids import MAIN_SPACE
+from festinger.memory.candidates import reads_whole
 from festinger.store.pool import Store
 from festinger.store.queries import Query, queries_of
 
@@ -21,3 +23,19 @@ async def test_the_newest_memory_is_found_by_the_index_without_sorting_all(store
     told = "\n".join(str(row["QUERY PLAN"]) for row in found)
     assert told.count("memory_order") == 2
     assert "Sort" not in told
+
+
+@pytest.mark.parametrize(
+    ("own", "everybody", "whole"),
+    [
+        (0, -1.0, True),
+        (1_999, 2_000.0, True),
+        (2_000, 2_000.0, False),
+        (2_000, 10_000.0, False),
+        (2_000, 10_001.0, True),
+        (9_999, 1e6, True),
+        (10_000, 1e6, False),
+    ],
+)
+def test_a_space_is_read_whole_if_it_is_small_or_lost_in_a_crowd(own: int, everybody: float, whole: bool):
+    assert reads_whole(own, everybody=everybody) is whole

@@ -12,14 +12,15 @@ from typing import Any
 
 from festinger.ids import AgentId, SpaceId
 from festinger.memory.desk import Desk
+from festinger.memory.episodes.episode import SOURCE
 from festinger.memory.gist import content_words, overlap
 from festinger.memory.given import Said
-from festinger.memory.kinds import comparable
+from festinger.memory.kinds import Kind, comparable
 from festinger.memory.memory import Memory, memory_of
 from festinger.memory.vectors import Embedded
 from festinger.store.pool import Plan, Transaction
 from festinger.store.queries import queries_of
-from festinger.store.vectors import READ_WHOLE_BELOW, is_read_whole, nearest, nearest_of_each
+from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, nearest, nearest_of_each
 from festinger.world.vocabulary import rows_of
 
 Q = queries_of("festinger.memory")
@@ -31,12 +32,16 @@ SHARED_WORDS = 0.5
 """What two statements must share where there is no vector to go by."""
 MOST_NEWER = 200
 """Memories of other writers that are looked at between finding candidates and writing."""
-COUNTED_FOR = 30.0
-"""Seconds for which the number of a space's vectors is taken for known."""
+KNOWN_FOR = 10.0
+"""Seconds for which it is taken for known how a space is searched."""
 INDEX = "index_vectors"
 """The job that builds the index of a model."""
-INDEXED_FROM = READ_WHOLE_BELOW // 2
+FEW = 2_000
+"""Vectors of a space that are read in the time in which the index gives twenty of them."""
+INDEXED_FROM = FEW // 2
 """Vectors of a space from which the index is asked for: well before anybody searches by it."""
+CROWD = 5
+"""How many times as much everybody has for the index, which knows no spaces, to lose its way to one of them."""
 DIGITS = 3
 """Of a cosine: beyond them lies what `halfvec` rounds away."""
 
@@ -129,7 +134,7 @@ async def _with_vectors(
 ) -> dict[int, list[Candidate]]:
     """The candidates of statements of one owner and one kind, with vectors of one model."""
     said, vectors = next(iter(group.values()))
-    whole = is_read_whole(await _count(desk, transaction, space, vectors))
+    whole = await _is_read_whole(desk, transaction, space, vectors.model)
     # Planning for what is asked would take as long as finding it, and find it in the same way.
     await transaction.plan(Plan.KEPT)
     rows = await nearest_of_each(
@@ -196,11 +201,26 @@ def scored(rows: Iterable[dict[str, Any]]) -> list[Candidate]:
 def worth_judging(said: Said, candidate: Candidate, check: float | None) -> bool:
     """Whether a judge is asked of a pair at all: it is near enough, or both fill the same slot."""
     memory = candidate.memory
-    if said.fold == memory.fold or said.gist == memory.gist or shares_slot(said, memory):
+    if said.fold == memory.fold or said.gist == memory.gist:
+        return True
+    if sum_up_two_episodes(said, memory):
+        return False
+    if shares_slot(said, memory):
         return True
     if candidate.similarity is not None and check is not None:
         return candidate.similarity >= check
     return overlap(said.text, memory.content) >= SHARED_WORDS
+
+
+def sum_up_two_episodes(said: Said, memory: Memory) -> bool:
+    """Whether both are records of what was talked about, at two different times: however alike they are told, neither
+    is the other, nor takes its place."""
+    sources = said.given.source or "", memory.source or ""
+    return (
+        said.kind is memory.kind is Kind.EPISODIC
+        and all(source.startswith(SOURCE) for source in sources)
+        and sources[0] != sources[1]
+    )
 
 
 def shares_slot(said: Said, memory: Memory) -> bool:
@@ -212,20 +232,23 @@ def shares_slot(said: Said, memory: Memory) -> bool:
     )
 
 
-async def _count(desk: Desk, transaction: Transaction, space: SpaceId, vectors: Embedded) -> int:
-    key, now = (space, vectors.model.name), desk.stopwatch()
-    known = desk.sizes.get(key)
-    if known is not None and now - known[1] < COUNTED_FOR:
+def reads_whole(own: int, *, everybody: float) -> bool:
+    """Whether the neighbours of a statement are found by reading all vectors of its space. It is always right, but at
+    ten thousand it takes ten times as long as the index, which is as right where a space has much of what there is."""
+    return own < FEW or (own < READ_WHOLE_BELOW and own * CROWD < everybody)
+
+
+async def _is_read_whole(desk: Desk, transaction: Transaction, space: SpaceId, model: VectorModel) -> bool:
+    key, now = (space, model.name), desk.stopwatch()
+    known = desk.read_whole.get(key)
+    if known is not None and now - known[1] < KNOWN_FOR:
         return known[0]
-    count = int(
-        await transaction.value(
-            Q["count_vectors"], space=space, model=vectors.model.name, limit=READ_WHOLE_BELOW
-        )
-    )
-    desk.sizes[key] = count, now
-    if count >= INDEXED_FROM:
-        await desk.ask(transaction, INDEX, model=vectors.model.name, dims=vectors.model.dims)
-    return count
+    own = await transaction.value(Q["count_vectors"], space=space, model=model.name, limit=READ_WHOLE_BELOW)
+    if own >= INDEXED_FROM:
+        await desk.ask(transaction, INDEX, model=model.name, dims=model.dims)
+    whole = reads_whole(own, everybody=await transaction.value(Q["believed_size"]))
+    desk.read_whole[key] = whole, now
+    return whole
 
 
 async def _related(desk: Desk, transaction: Transaction, space: SpaceId, said: Said) -> list[Any]:

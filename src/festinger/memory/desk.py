@@ -146,8 +146,8 @@ class Desk:
     stored: Stored = nobody_cares
     step: Step = pass_by
     writer: Writer = no_writer
-    sizes: dict[tuple[SpaceId, str], tuple[int, float]] = field(default_factory=dict)
-    """How many vectors a space had of a model when somebody last looked, and when that was."""
+    read_whole: dict[tuple[SpaceId, str], tuple[bool, float]] = field(default_factory=dict)
+    """Whether all vectors that a space has of a model are read to find some, and when somebody last looked."""
     sizing: Sizing = field(default_factory=Sizing)
 
     def new_memory_id(self) -> MemoryId:
