@@ -186,7 +186,7 @@ async def test_half_precision_keeps_cosines_and_the_order_of_the_nearest(store: 
     best = np.argsort(-exact, axis=1, kind="stable")[:, :10]
     ids = np.array([[row["id"] for row in each] for each in found])
     cosines = np.array([[row["cosine"] for row in each] for each in found])
-    back = numbers(found[0][0]["sent"])
+    [back] = numbers([found[0][0]["sent"]])
     assert (ids == best).mean() >= 0.99
     assert np.abs(cosines - np.take_along_axis(exact, ids, axis=1)).max() <= 0.002
     assert back is not None

@@ -29,5 +29,5 @@ def effective(weight: Weight, *, idle_days: float, reads: int, immutable: bool =
 
 def idle_days(touched: Iterable[datetime | None], *, now: datetime) -> float:
     """Days since the last of some moments, at least one of which is known."""
-    latest = max(at for at in touched if at is not None)
+    latest = max(filter(None, touched))
     return max(0.0, (now - latest).total_seconds() / DAY_SECONDS)

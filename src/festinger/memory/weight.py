@@ -29,6 +29,8 @@ class Weight:
     beta: float = PRIOR_BETA
 
     def __post_init__(self) -> None:
+        if 0 < self.alpha < math.inf and 0 < self.beta < math.inf:
+            return
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not math.isfinite(value) or value <= 0:
                 raise BadInput(f"The {name} of a weight must be a number above 0, not {value}.")

@@ -17,7 +17,7 @@ from festinger.embedding.none import NAME as NO_EMBEDDER
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.memory.history import believed
 from festinger.memory.memory import Place
-from festinger.retrieval.candidate import MEMORY, TURN, Candidate, Vector, candidate_of
+from festinger.retrieval.candidate import MEMORY, TURN, Candidate, Vector, candidates_of
 from festinger.retrieval.cue import Cue, cue_hash
 from festinger.retrieval.desk import Desk, Size
 from festinger.retrieval.scoring import TIME_ARM, VECTOR_ARM, WORDS_ARM, Asked
@@ -324,15 +324,12 @@ async def fetch(
         **wish.parameters(),
     )
     kept = await _standing(desk, transaction, place, wish, rows)
-    return [
-        candidate_of(
-            row,
-            probe=probe.vector if probe else None,
-            now=read.asked.now,
-            context_weight=settings.context_weight,
-        )
-        for row in kept
-    ]
+    return candidates_of(
+        kept,
+        probe=probe.vector if probe else None,
+        now=read.asked.now,
+        context_weight=settings.context_weight,
+    )
 
 
 async def _standing(

@@ -4,7 +4,7 @@ A memory or a turn as the search fetched it, whichever it is; how near it is to 
 of searching found it. What that is worth is decided elsewhere.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -90,11 +90,26 @@ class Candidate:
         return self.is_memory and len(self.derives_from) > MOST_REPEATED
 
 
-def candidate_of(
-    row: Mapping[str, Any], *, probe: Vector | None, now: datetime, context_weight: float
+def candidates_of(
+    rows: Sequence[Mapping[str, Any]], *, probe: Vector | None, now: datetime, context_weight: float
+) -> list[Candidate]:
+    """What the search fetched, each with how near it is to a cue."""
+    vectors = numbers([row["vector"] for row in rows])
+    near = cosines(vectors, probe)
+    return [
+        _candidate_of(row, vector=vector, first=first, now=now, context_weight=context_weight)
+        for row, vector, first in zip(rows, vectors, near, strict=True)
+    ]
+
+
+def _candidate_of(
+    row: Mapping[str, Any],
+    *,
+    vector: Vector | None,
+    first: float | None,
+    now: datetime,
+    context_weight: float,
 ) -> Candidate:
-    vector = numbers(row["vector"])
-    first = float(vector @ probe) if vector is not None and probe is not None else None
     best = first if row["best"] is None else max(float(row["best"]), first or -1.0)
     weight = Weight(alpha=row["weight_alpha"], beta=row["weight_beta"])
     touched = (row["learned_at"], row["last_accessed"], row["last_confirmed"])
@@ -158,8 +173,18 @@ def _lessons(row: Mapping[str, Any]) -> tuple[Lesson, ...]:
     )
 
 
-def numbers(packed: bytes | None) -> Vector | None:
-    """A vector as the database sends it."""
-    if packed is None:
-        return None
-    return np.frombuffer(packed, dtype=">f2", offset=VECTOR_HEADER).astype(np.float32)
+def numbers(packed: Sequence[bytes | None]) -> list[Vector | None]:
+    """Vectors of one model as the database sends them, read at once."""
+    known = [each[VECTOR_HEADER:] for each in packed if each is not None]
+    matrix = np.frombuffer(b"".join(known), dtype=">f2").astype(np.float32).reshape(max(1, len(known)), -1)
+    vectors = iter(matrix)
+    return [None if each is None else next(vectors) for each in packed]
+
+
+def cosines(vectors: Sequence[Vector | None], probe: Vector | None) -> list[float | None]:
+    """How near each is to a probe, all of length one; none where either is not known."""
+    known = [vector for vector in vectors if vector is not None]
+    if probe is None or not known:
+        return [None] * len(vectors)
+    near = iter((np.stack(known) @ probe).tolist())
+    return [None if vector is None else next(near) for vector in vectors]

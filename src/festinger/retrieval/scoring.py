@@ -147,7 +147,8 @@ def arm_ranks(
     places: list[dict[str, int]] = [{} for _ in candidates]
     for arm, refs in found.items():
         scores = by_words if arm == WORDS_ARM else by_meaning
-        for number, rank in ranks({at[ref]: scores[at[ref]] for ref in refs if ref in at}).items():
+        stood = (at[ref] for ref in refs if ref in at)
+        for number, rank in ranks({number: scores[number] for number in stood}).items():
             places[number][arm] = rank
     return places
 

@@ -77,6 +77,8 @@ def telling(lessons: Sequence[Lesson], *, bar: float | None) -> list[Lesson]:
 
 def helped(lessons: Sequence[Lesson], *, most: float) -> float:
     """What is added for a memory that helped with such a question, or taken if it misled; never more than `most`."""
+    if not lessons:
+        return 0.0
     gained = sum(each.reward * each.weight * each.likeness for each in lessons)
     known = sum(each.weight * each.likeness for each in lessons)
     return max(-most, min(most, most * gained / (1.0 + known)))

@@ -69,6 +69,8 @@ def held(
 
 
 def bm25(text: Held, statistics: Statistics, *, k1: float, b: float) -> float:
+    if not text.counts:
+        return 0.0
     length = 1.0 - b + b * text.length / statistics.average
     return sum(
         statistics.idf(term) * count * (k1 + 1.0) / (count + k1 * length)
@@ -79,6 +81,8 @@ def bm25(text: Held, statistics: Statistics, *, k1: float, b: float) -> float:
 
 def coverage(text: Held, statistics: Statistics, terms: Sequence[str]) -> float:
     """Which share of what the words of a cue say stands in a text, its surroundings included."""
+    if not text.counts:
+        return 0.0
     all_of_it = sum(statistics.idf(term) for term in terms)
     if not all_of_it:
         return 0.0
