@@ -50,6 +50,9 @@ ORIGINS = {
 }
 """Who speaks in a role, unless the door knows better."""
 
+SOURCE = "episode:"
+"""How the source of what came of an episode begins."""
+
 BY_CALLER = "caller"
 BY_TRANSCRIPT = "transcript"
 BY_EXTRACT = "extract"
@@ -150,7 +153,7 @@ class Episode:
     @property
     def source(self) -> str:
         """How what was learnt from it names it."""
-        return f"episode:{self.id}"
+        return f"{SOURCE}{self.id}"
 
     @property
     def told(self) -> str:
