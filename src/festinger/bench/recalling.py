@@ -24,11 +24,12 @@ import psutil
 from festinger.app.spaces import open_space
 from festinger.app.wiring import App, Start, open_app
 from festinger.bench.large_memory import LONG_CUE_WORDS, cues, statements
+from festinger.bench.leading import led_on
 from festinger.bench.start import family_of, held_by
 from festinger.bench.suite import silence
+from festinger.bench.toy import Toy
 from festinger.clock import system_stopwatch
-from festinger.embedding.embedder import Embedder, Purpose, Vector
-from festinger.embedding.profiles import REFERENCE, Profile, bundled_profiles
+from festinger.embedding.embedder import Embedder, Purpose
 from festinger.errors import CannotStart, StoreDown
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, SessionId, SpaceId
 from festinger.memory.given import Cleaned, Given, marked
@@ -77,12 +78,14 @@ class Amount:
     warming: int = 60
     """Recalls before warm ones count: each connection of the pool keeps its plans after some."""
     long_cues: int = 20
+    groups: int = 1_000
+    """Recalls that link what they brought to mind, before it is walked along their links."""
 
 
 AMOUNTS = {
     "full": Amount(),
     "long": Amount(sizes=(10_000, 100_000, 1_000_000)),
-    "quick": Amount(sizes=(40, 80, 120), cues=6, warming=2, long_cues=2),
+    "quick": Amount(sizes=(40, 80, 120), cues=6, warming=2, long_cues=2, groups=4),
 }
 
 
@@ -103,30 +106,10 @@ class Stand:
     disk_bytes: int = 0
     alike: dict[str, float] = field(default_factory=dict)
     """Share of the nearest that the search by meaning gives, by how much a filter leaves."""
+    led: dict[str, list[float]] = field(default_factory=dict)
+    """Walks along what came to mind together, by the steps beyond a partner."""
     refused: int = 0
     """Recalls that the store had no time for at first."""
-
-
-class Toy:
-    """The toy embedder with the thresholds of the reference; a text that it has read costs nothing."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._known: dict[str, Vector] = {}
-        self.name, self.dimensions = embedder.name, embedder.dimensions
-        readings = bundled_profiles()[REFERENCE].readings
-        self.profile: Profile = replace(embedder.profile, readings=readings)
-
-    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
-        fresh = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if purpose is not Purpose.QUERY:
-            return await self._embedder.embed(texts, purpose, kind=kind)
-        if fresh:
-            self._known |= zip(fresh, await self._embedder.embed(fresh, purpose), strict=True)
-        return [self._known[text] for text in texts]
-
-    async def close(self) -> None:
-        await self._embedder.close()
 
 
 class Recalling:
@@ -143,6 +126,7 @@ class Recalling:
         self._seed = seed
         self.refused = 0
         self._held: dict[SpaceId, list[str]] = {}
+        self._ids: list[MemoryId] = []
 
     async def stand(self, size: int, amount: Amount, *, small: SpaceId) -> Stand:
         """Fill up to a size and measure there."""
@@ -170,6 +154,11 @@ class Recalling:
         stand.refused, self.refused = self.refused, 0
         stand.alike = {tag: await self._alike(asked[:COMPARED], tag) for tag in SHARES}
         return stand
+
+    async def led_on(self, amount: Amount) -> dict[str, list[float]]:
+        """How long walks take along links that were not there before."""
+        place = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("leading"))
+        return await led_on(self._desk, place, self._ids, groups=amount.groups, seed=self._seed)
 
     async def _alike(self, asked: Sequence[str], tag: str) -> float:
         """How much of what lies nearest among the memories with a tag is found."""
@@ -228,8 +217,9 @@ class Recalling:
         held = self._held.setdefault(space, [])
         while missing := size - len(held):
             texts = list(islice(every, min(PART, missing)))
-            await put_texts(self._app, space, texts)
+            ids = await put_texts(self._app, space, texts, embedder=self._toy)
             held += texts
+            self._ids += ids if space == MAIN_SPACE else []
 
     async def _settle(self, size: int) -> None:
         """What jobs and the server do in the background on other days: index, count, tidy, look how values lie."""
@@ -243,10 +233,17 @@ class Recalling:
 
 
 async def put_texts(
-    app: App, space: SpaceId, texts: Sequence[str], *, owner: AgentId | None = DEFAULT_AGENT
+    app: App,
+    space: SpaceId,
+    texts: Sequence[str],
+    *,
+    owner: AgentId | None = DEFAULT_AGENT,
+    embedder: Embedder | None = None,
 ) -> list[MemoryId]:
     """Store statements as they are, and hold them against nothing; their ids. Without an owner they are shared."""
     desk, at = app.memory.desk, app.tools.clock()
+    if embedder is not None:
+        desk = replace(desk, embedder=lambda: embedder)
     place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("filling"))
     said = [
         marked(
@@ -292,6 +289,7 @@ async def measure(app: App, amount: Amount, *, seed: int, home: Path) -> list[St
     for size in amount.sizes:
         stands.append(await recalling.stand(size, amount, small=small))
         _weigh(stands[-1], home)
+    stands[-1].led = await recalling.led_on(amount)
     return stands
 
 

@@ -2,8 +2,8 @@
 
 Up to a hundred thousand memories with generated texts; warm recalls, the first ones after a start, long cues, eight
 callers at once, a small space beside the large one. The measuring happens in `recalling`, in a process of its own.
-Beside it the same texts and vectors lie in other stores (`stores`), which are asked for the nearest ten. Vectors are
-made before the stopwatch runs, for everybody; what our embedder takes for a cue is added to our own numbers once, as
+Beside it the same texts and vectors lie in other stores (`stores`), which are asked for the nearest ten. Vectors come
+from a toy whose vectors lie as those of texts do, and are made before the stopwatch runs, for everybody; what our embedder takes for a cue is added to our own numbers once, as
 `speed.recall.embedded`.
 """
 
@@ -23,6 +23,7 @@ from festinger.bench.recalling import AMOUNTS, COMPARED, LIMIT, MODEL, SHARES, S
 from festinger.bench.result import Metric, Op, Sample, System, at_least, at_most, percentile
 from festinger.bench.stores import STORES, Asked, Texts, asked_of
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.bench.toy import Toy
 from festinger.embedding.embedder import Embedder, Purpose, Supplies
 from festinger.embedding.registry import open_embedder
 from festinger.settings.tree import EmbeddingSettings
@@ -70,6 +71,13 @@ SPEED_METRICS: Sequence[Metric] = (
         )
         for share in SHARES
     ),
+    Metric(
+        name="speed.spread.1",
+        unit="ms",
+        about="what a few lead on to, a step beyond a partner",
+        goal=at_most(5),
+    ),
+    Metric(name="speed.spread.2", unit="ms", about="the same, two steps beyond", goal=at_most(15)),
     Metric(name="size.disk", unit="KB", about="a memory on disk with its indexes", goal=at_most(6)),
     Metric(name="size.resident", unit="MB", about="the process that recalls", goal=at_most(700)),
     Metric(name="size.store", unit="MB", about="its database server, own pages", better=Op.AT_MOST),
@@ -135,6 +143,7 @@ def samples(stands: Sequence[Stand], *, embedding: float) -> list[Sample]:
         "size.resident": (last.door_mb, 1),
         "size.store": (last.store_mb, 1),
     }
+    found |= {f"speed.spread.{hops}": (MS * median(took), len(took)) for hops, took in last.led.items()}
     found |= {f"speed.recall.alike.{share}": (last.alike[share], COMPARED) for share in SHARES}
     return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
 
@@ -189,7 +198,7 @@ async def _others(bench: Bench, *, size: int) -> tuple[list[System], dict[str, A
     wanted = [name for name in STORES if name in bench.peers]
     if not wanted:
         return [], {}
-    embedder = await open_embedder(MODEL, Supplies(offline=True))
+    embedder = Toy(await open_embedder(MODEL, Supplies(offline=True)))
     texts = list(islice(statements(bench.seed), size))
     asked = cues(texts, AMOUNTS["quick" if bench.quick else "full"].cues, seed=bench.seed + size)
     held, probes = [await _with_vectors(embedder, each) for each in (texts, asked)]

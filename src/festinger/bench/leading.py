@@ -1,0 +1,70 @@
+"""How long does it take to see what memories lead on to?
+
+Some memories of a large store come to mind together again and again, in groups that overlap. From a few of them the
+links are then walked as a recall does: the partners, and what lies one or two steps beyond.
+"""
+
+from collections.abc import Sequence
+from random import Random
+from uuid import UUID
+
+from festinger.clock import system_stopwatch
+from festinger.memory.memory import Place
+from festinger.retrieval.arms import CueRead, Found, fetch
+from festinger.retrieval.company import keep_company
+from festinger.retrieval.cue import read_cue
+from festinger.retrieval.desk import Desk
+from festinger.retrieval.scoring import Asked
+from festinger.retrieval.searching import MOST_SEEDS
+from festinger.retrieval.spreading import spread
+from festinger.retrieval.wish import wished
+from festinger.store.pool import Plan
+
+CUE = "What comes to mind?"
+HOPS = (1, 2)
+GROUP = 10
+"""Memories that come to mind at once."""
+SHARED_BY = 3
+"""Groups that a memory is in, on average, so that a walk leads out of each."""
+WARMING = 20
+"""Walks before they count: each connection of the pool keeps its plans after some."""
+
+
+async def led_on(
+    desk: Desk, place: Place, memories: Sequence[UUID], *, groups: int, seed: int
+) -> dict[str, list[float]]:
+    """Seconds of walks, by the steps that may lie beyond a partner."""
+    chance = Random(seed)  # noqa: S311 - a choice of memories, not of secrets
+    among = chance.sample(list(memories), max(GROUP, min(len(memories), groups * GROUP // SHARED_BY)))
+    company = [chance.sample(among, GROUP) for _ in range(groups)]
+    for group in company:
+        async with desk.store.transaction() as transaction:
+            await keep_company(desk, transaction, place, group, recall=desk.new_id())
+    took: dict[str, list[float]] = {}
+    for hops in HOPS:
+        for group in company[:WARMING]:
+            await _walked(desk, place, group[:MOST_SEEDS], hops=hops)
+        took[str(hops)] = [await _walked(desk, place, group[:MOST_SEEDS], hops=hops) for group in company]
+    return took
+
+
+async def _walked(desk: Desk, place: Place, seeds: Sequence[UUID], *, hops: int) -> float:
+    now, settings = desk.clock(), desk.terms(place.space).retrieval
+    wish = wished(CUE, now=now, hops=hops)
+    asked = Asked(cue=read_cue(CUE, now=now), terms=(), statistics={}, has_vector=False, now=now)
+    began = system_stopwatch()
+    async with desk.store.transaction(hot=True, plan=Plan.KEPT) as transaction:
+        found = await fetch(
+            desk,
+            transaction,
+            place,
+            wish,
+            read=CueRead(asked=asked, must=None, open_episode=None),
+            found=Found(arms={}, types={}),
+            probe=None,
+            settings=settings,
+            seeds=seeds,
+        )
+    links = {each.ref: each.partners for each in found if each.partners}
+    spread(dict.fromkeys(seeds, 1.0), links, hops=hops, top=settings.partners_top)
+    return system_stopwatch() - began
