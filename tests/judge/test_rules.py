@@ -408,3 +408,34 @@ def test_a_megabyte_of_anything_is_judged(text: str):
     found = said(text, f"{text[:-1]}b")
 
     assert found.judge == NAME
+
+
+@pytest.mark.requirement("J-05")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Mira works as a pilot.", "Mira's job is pilot."),
+        ("Tomas enjoys long drives.", "Tomas likes long drives."),
+        ("The mail server listens on port 2100.", "The port of the mail server is 2100."),
+        ("Ben is a member of a hiking club, since May.", "Ben's a member of a hiking club, since May."),
+    ],
+)
+def test_one_attribute_by_two_names_is_one(one: str, other: str):
+    assert said(one, other).relation is Relation.SAME
+    assert said(other, one).relation is Relation.SAME
+
+
+@pytest.mark.requirement("J-05")
+@pytest.mark.parametrize(
+    ("old", "new", "relation"),
+    [
+        ("Mira's job is pilot.", "Mira now works as a baker.", Relation.UPDATE),
+        ("The port of the mail server is 2100.", "The mail server listens on port 2800.", Relation.UPDATE),
+        ("Tomas enjoys long drives.", "Tomas likes short walks.", Relation.UNRELATED),
+        ("Tomas lives in room 12.", "Tomas lives in Oslo.", Relation.UNRELATED),
+    ],
+)
+def test_what_has_one_value_by_two_names_is_replaced_and_what_has_many_is_not(
+    old: str, new: str, relation: Relation
+):
+    assert said(old, new).relation is relation

@@ -40,17 +40,26 @@ WIDEST_GAP = 100
 _CHASM = "\n;\n"
 """What a wider gap is read as: it parts whatever stands around it, and costs no more to look at."""
 
+_DOUBT = re.compile(
+    r"\bas far as (?:i|we) (?:can )?(?:tell|know|remember|recall|see|understand|gather)\b"
+    r"|\bto (?:my|our) knowledge\b"
+    r"|\bif (?:i|we) (?:remember|recall|understand) (?:it )?(?:right|rightly|correctly)\b"
+    r"|\b(?:i|we) (?:think|guess|believe|assume|suppose|presume)\W*$",
+    re.IGNORECASE,
+)
+"""The speaker is not sure: what stands in such a sentence is a guess."""
 _TURN = re.compile(r"[;:—–]| - ")
 _QUESTION = re.compile(r"[?？؟]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sentence:
-    """Which tokens it holds, whether it asks, and where in it something is supposed, denied or turned."""
+    """Which tokens it holds, whether it asks or only guesses, and where in it something is supposed, denied or turned."""
 
     first: int
     last: int
     asks: bool
+    guesses: bool
     supposed: list[int]
     denied: list[int]
     turns: list[int]
@@ -85,7 +94,7 @@ class Reading:
     def is_said(self, index: int, *, denial_counts: bool = True) -> bool:
         """Whether the writer says what stands at this token."""
         sentence = self._sentence(index)
-        if sentence.asks or self._supposed(sentence.supposed, sentence.turns, index):
+        if sentence.asks or sentence.guesses or self._supposed(sentence.supposed, sentence.turns, index):
             return False
         return not (denial_counts and self._supposed(sentence.denied, sentence.turns, index))
 
@@ -109,6 +118,7 @@ class Reading:
             first=first,
             last=last,
             asks=_QUESTION.search(self.text, self.tokens[last].end, until) is not None,
+            guesses=_DOUBT.search(self.text, self.tokens[first].start, until) is not None,
             supposed=[index for index in inside if self._supposes(index)],
             denied=[index for index in inside if self._denies(index)],
             turns=[index for index in inside if self._turns(index, first)],
