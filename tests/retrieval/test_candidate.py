@@ -1,11 +1,8 @@
-"""Vectors as the database sends them, and how near they are to a cue."""
+"""Vectors as the database sends them."""
 
 import struct
 
-import numpy as np
-import pytest
-
-from festinger.retrieval.candidate import cosines, numbers
+from festinger.retrieval.candidate import numbers
 
 
 def sent(*values: float) -> bytes:
@@ -22,14 +19,3 @@ def test_each_vector_keeps_its_place_among_those_that_are_not_known():
     assert (first.tolist(), last.tolist()) == ([0.5, -1.0], [0.25, 2.0])
     assert numbers([None, None]) == [None, None]
     assert numbers([]) == []
-
-
-def test_how_near_something_is_is_known_where_both_vectors_are():
-    probe = np.array([0.6, 0.8], dtype=np.float32)
-    vectors = numbers([sent(1.0, 0.0), None, sent(0.0, 1.0)])
-
-    near = cosines(vectors, probe)
-
-    assert near == [pytest.approx(0.6), None, pytest.approx(0.8)]
-    assert cosines(vectors, None) == [None, None, None]
-    assert cosines([None], probe) == [None]

@@ -95,10 +95,9 @@ def candidates_of(
 ) -> list[Candidate]:
     """What the search fetched, each with how near it is to a cue."""
     vectors = numbers([row["vector"] for row in rows])
-    near = cosines(vectors, probe)
     return [
-        _candidate_of(row, vector=vector, first=first, now=now, context_weight=context_weight)
-        for row, vector, first in zip(rows, vectors, near, strict=True)
+        _candidate_of(row, vector=vector, probe=probe, now=now, context_weight=context_weight)
+        for row, vector in zip(rows, vectors, strict=True)
     ]
 
 
@@ -106,10 +105,12 @@ def _candidate_of(
     row: Mapping[str, Any],
     *,
     vector: Vector | None,
-    first: float | None,
+    probe: Vector | None,
     now: datetime,
     context_weight: float,
 ) -> Candidate:
+    # Each by itself: one product for all may round equal vectors unequally, and equal scores go by time.
+    first = float(vector @ probe) if vector is not None and probe is not None else None
     best = first if row["best"] is None else max(float(row["best"]), first or -1.0)
     weight = Weight(alpha=row["weight_alpha"], beta=row["weight_beta"])
     touched = (row["learned_at"], row["last_accessed"], row["last_confirmed"])
@@ -179,12 +180,3 @@ def numbers(packed: Sequence[bytes | None]) -> list[Vector | None]:
     matrix = np.frombuffer(b"".join(known), dtype=">f2").astype(np.float32).reshape(max(1, len(known)), -1)
     vectors = iter(matrix)
     return [None if each is None else next(vectors) for each in packed]
-
-
-def cosines(vectors: Sequence[Vector | None], probe: Vector | None) -> list[float | None]:
-    """How near each is to a probe, all of length one; none where either is not known."""
-    known = [vector for vector in vectors if vector is not None]
-    if probe is None or not known:
-        return [None] * len(vectors)
-    near = iter((np.stack(known) @ probe).tolist())
-    return [None if vector is None else next(near) for vector in vectors]
