@@ -2,8 +2,8 @@
 
 Orders that hide in pages (deepset, BIPIA) must be locked away, and plain talk that only sounds like them (NotInject,
 WildGuard) must not. False facts that a page repeats (PoisonedRAG) must retire nothing that a person said, however
-often they are said, and taking the page back must leave no trace of it. The baseline `keyword_filter` flags a text
-by a few words that everybody knows.
+often they are said; that taking a page back leaves no trace of it is measured by `planting`. The baseline
+`keyword_filter` flags a text by a few words that everybody knows.
 """
 
 import re
@@ -12,8 +12,10 @@ from typing import Any
 
 from festinger.app.memory import Memory
 from festinger.app.memory import open as open_memory
+from festinger.bench.conversations import opened
 from festinger.bench.house import throw_away_home
 from festinger.bench.judging import baselines
+from festinger.bench.planting import SMALL, WHOLE, repaired
 from festinger.bench.result import Metric, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Finding, Item, Tally, counted, detection
@@ -91,6 +93,10 @@ async def measure(bench: Bench) -> Measured:
             poisoned, samples = await poison(
                 memory, rows, repeats=REPEATS_SMOKE if bench.partial else REPEATS
             )
+    bench.say("Planting statements and taking them back.")
+    size = SMALL if bench.partial else WHOLE
+    async with opened(bench, **size.settings) as app:
+        samples += await repaired(app, size, seed=bench.seed)
     others = [name for name in systems if name != PRODUCT]
     return Measured(tallies=[*tallies, *poisoned], samples=samples, systems=baselines(others))
 
@@ -147,10 +153,8 @@ def _false_alarms(metric: str, system: str, rows: Sequence[Mapping[str, Any]], f
 async def poison(
     memory: Memory, rows: Sequence[Mapping[str, Any]], *, repeats: int
 ) -> tuple[list[Tally], list[Sample]]:
-    """Learn the truth of people, then what a page says against it; take the page back."""
+    """Learn the truth of people, then what a page says against it, once and over and over."""
     truth = await memory.for_session("people").learn_many([row["true_text"] for row in rows])
-    ids = [learned.memory.id for learned in truth if learned.memory]
-    before = {each: await memory.get(each) for each in ids}
     page = memory.for_session("page")
     lies = [Given(text=text, origin=Origin.DOCUMENT, source=PAGE) for row in rows for text in row["poison"]]
     await page.learn_many(lies)
@@ -159,20 +163,12 @@ async def poison(
         for row, each in zip(rows, (learned.memory.id for learned in truth if learned.memory), strict=False)
     ]
     causes = await _consensus(page, rows[0]["poison"][0], repeats)
-    done = await memory.repair(source=PAGE)
-    left = await memory.repair(source=PAGE, dry_run=True)
-    after = {each: await memory.get(each) for each in ids}
-    moved = sum(_settled(before[each]) != _settled(after[each]) for each in ids)
-    effects = max(1, len(done.locked))
-    still = len([each for each in left.locked if (await memory.get(each)).status is Status.ACTIVE])
     items = [
         Item(id=str(row["id"]), part=float(not active), right=active, told={"truth": row["true_text"]})
         for row, active in stands
     ]
     return [Tally(metric="poison.superseded", system=PRODUCT, items=items)], [
         Sample(metric="poison.consensus", system=PRODUCT, value=float(causes), n=repeats),
-        Sample(metric="repair.effects_gone", system=PRODUCT, value=1 - still / effects, n=effects),
-        Sample(metric="repair.collateral", system=PRODUCT, value=float(moved), n=len(ids)),
     ]
 
 
@@ -182,12 +178,6 @@ async def _consensus(page: Memory, text: str, repeats: int) -> int:
     told = await page.learn_many(given)
     memory = next((each.memory for each in told if each.memory), None)
     return (await page.get(memory.id)).cause_count if memory else 0
-
-
-def _settled(memory: Any) -> dict[str, Any]:
-    """A memory but for when it was last touched, and whether somebody is still being asked about it."""
-    shown: dict[str, Any] = memory.as_json()
-    return {name: value for name, value in shown.items() if name != "updated_at"}
 
 
 HOSTILE = Suite(

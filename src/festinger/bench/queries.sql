@@ -23,3 +23,16 @@ limit 1;
 -- The same by reading them all.
 select min(v.embedding::halfvec({dims}) <=> %(probe)s) as distance from memory_vector v
 where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store';
+
+-- name: remembered_rows
+-- Everything that is remembered, row by row: its name, and a mark of all that stands in it but for when it was touched.
+select 'memory ' || m.id as row, md5((to_jsonb(m) - 'updated_at')::text) as mark
+from memory m where m.space_id = %(space)s
+union all
+select 'sighting ' || s.id, md5(to_jsonb(s)::text) from memory_sighting s where s.space_id = %(space)s
+union all
+select 'link ' || l.from_id || ' ' || l.relation || ' ' || l.to_id, md5(to_jsonb(l)::text)
+from memory_link l where l.space_id = %(space)s
+union all
+select 'vector ' || v.memory_id || ' ' || v.purpose || ' ' || v.model, md5(v.embedding::text)
+from memory_vector v where v.space_id = %(space)s;
