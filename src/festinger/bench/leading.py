@@ -19,6 +19,9 @@ from festinger.retrieval.searching import MOST_SEEDS
 from festinger.retrieval.spreading import spread
 from festinger.retrieval.wish import wished
 from festinger.store.pool import Plan
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.store")
 
 CUE = "What comes to mind?"
 HOPS = (1, 2)
@@ -40,6 +43,9 @@ async def led_on(
     for group in company:
         async with desk.store.transaction() as transaction:
             await keep_company(desk, transaction, place, group, recall=desk.new_id())
+    async with desk.store.apart() as connection:
+        # On other days the server does that by itself.
+        await connection.execute(Q["tidy_everything"].sql)
     took: dict[str, list[float]] = {}
     for hops in HOPS:
         for group in company[:WARMING]:
