@@ -39,3 +39,18 @@ def test_names_are_known_in_any_letters_and_as_owners():
 def test_whoever_asks_what_was_suggested_asks_for_the_models_words():
     assert read_cue("what did you suggest about the boat", now=NOW).asks_model
     assert not read_cue("what did Alice say about the boat", now=NOW).asks_model
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("when did Melanie's son visit New York", {"melanie", "new", "york"}),
+        ("Where is the boat? Then we ask. Who sails it", set()),
+        ("what did I say on Friday in May", set()),
+        ("The Boats Of The Harbour", set()),
+        ("WHERE IS THE BOAT", set()),
+        ("who painted mia's boat", set()),
+    ],
+)
+def test_a_name_has_a_capital_letter_where_no_sentence_begins(text: str, names: set[str]):
+    assert read_cue(text, now=NOW).proper == names

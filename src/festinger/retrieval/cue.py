@@ -1,10 +1,12 @@
 """What does a cue ask for, beside its words?
 
 Words in quotes must stand next to each other, `-word` must not stand there at all. Some cues ask for what the assistant
-itself said, some for the past. Whose names they hold is read from their capital letters and small ones alike. Times are
-left to `text.spans`, stems and stopwords to the database.
+itself said, some for the past. Speakers are known by their names in capital letters and small ones alike; what else is a
+name is told by a capital letter where no sentence begins. Times are left to `text.spans`, stems and stopwords to the
+database.
 """
 
+import calendar
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +18,13 @@ from festinger.text.spans import Span, span_in
 _QUOTED = re.compile(r'["“”]([^"“”]{1,200})["“”]')
 _WITHOUT = re.compile(r"(?:(?<=\s)|^)-([A-Za-z][\w.@-]*)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_INSIDE = re.compile(r"(?<=[^\s.!?:])\s+([^\W\d_][^\W_]*)")
+"""A word that begins no sentence."""
+_TIMES = frozenset(
+    name.lower()
+    for names in (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)
+    for name in names
+)
 
 LISTS = Path(__file__).parent / "lists"
 
@@ -39,6 +48,8 @@ class Cue:
     without: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
     """Every word of it in small letters, by which speakers are known."""
+    proper: frozenset[str] = frozenset()
+    """Words in small letters that were written with a capital one, though they begin no sentence and are no times."""
     asks_model: bool = False
     asks_past: bool = False
     span: Span | None = None
@@ -66,8 +77,16 @@ def read_cue(text: str, *, now: datetime) -> Cue:
         phrases=tuple(_QUOTED.findall(plain)),
         without=without if plain else (),
         names=frozenset(words | {word.removesuffix("'s").removesuffix("’s") for word in words}),
+        proper=_proper(plain),
         asks_model=_OWN_WORDS.search(plain) is not None,
         asks_past=_PAST.search(plain) is not None,
         span=span,
         goes_on=span is not None and span.start <= now < span.end,
     )
+
+
+def _proper(text: str) -> frozenset[str]:
+    words = _INSIDE.findall(text)
+    capital = {word.lower() for word in words if word[0].isupper() and word != "I"}
+    # Where most are capital it is a headline, or somebody shouts.
+    return frozenset(capital - _TIMES) if 2 * len(capital) <= len(words) else frozenset()

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 WORDS_ALONE = 0.25
 """Coverage that is enough where no vector says anything."""
+OF_STRANGERS = 0.8
+"""What evidence counts where a cue asks of somebody of whom nobody ever spoke."""
 LOOKED_AT = 10
 """Best hits among which one must be good enough."""
 
@@ -21,12 +23,13 @@ class Bar:
     reference: float | None = None
 
 
-def evidence(bar: Bar, *, cosine: float | None, coverage: float) -> float:
+def evidence(bar: Bar, *, cosine: float | None, coverage: float, of_strangers: bool = False) -> float:
     """From 0 to 1."""
+    share = OF_STRANGERS if of_strangers else 1.0
     if bar.reference is None:
-        return coverage
+        return share * coverage
     near = min(1.0, max(0.0, cosine or 0.0) / bar.reference)
-    return 0.5 * near + 0.5 * coverage
+    return share * (0.5 * near + 0.5 * coverage)
 
 
 def is_open(bar: Bar, found: Sequence[float]) -> bool:

@@ -16,6 +16,7 @@ from festinger.retrieval.fusing import blended, ranks, rrf
 from festinger.retrieval.gate import Bar, evidence
 from festinger.retrieval.hit import Hit
 from festinger.retrieval.spreading import Reached
+from festinger.retrieval.strangers import asks_of_strangers
 from festinger.retrieval.weighing import (
     SPEAKER_BONUS,
     TIME_BONUS,
@@ -103,6 +104,9 @@ def scored(
             words_share=settings.words_share,
             guests=guests,
         )
+    of_strangers = asks_of_strangers(
+        asked.cue.proper, asked.terms, statistics=asked.statistics.values(), candidates=candidates
+    )
     hits = []
     for place, each in enumerate(candidates):
         lessons = telling(each.lessons, bar=thresholds.check)
@@ -117,7 +121,9 @@ def scored(
                 rrf=fused[place],
                 bm25=by_words[place],
                 coverage=covered,
-                evidence=evidence(thresholds.bar, cosine=each.best, coverage=covered),
+                evidence=evidence(
+                    thresholds.bar, cosine=each.best, coverage=covered, of_strangers=of_strangers
+                ),
                 prior=prior,
                 places=places[place],
                 is_dormant=is_dormant(each, settings) and not wakes(each, covered, thresholds),
