@@ -52,7 +52,9 @@ def test_what_may_pass_by_itself_is_store_down_with_its_kind_and_cause(error: Ex
         (pg.SerializationFailure("planted"), "busy"),
     ],
 )
-def test_that_others_are_at_the_same_rows_is_told_as_busy_with_what_to_do(error: Exception, kind: str) -> None:
+def test_that_others_are_at_the_same_rows_is_told_as_busy_with_what_to_do(
+    error: Exception, kind: str
+) -> None:
     with pytest.raises(StoreBusy) as caught, translated():
         raise error
 
