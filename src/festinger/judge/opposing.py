@@ -30,10 +30,10 @@ def denied(case: Case) -> Judgement | None:
     guards = set(case.compared.guards)
     if Guard.NEGATION not in guards or _clash(case.compared) or _of_user_and_other(case.compared):
         return None
-    shared = _shared(case)
-    agreement = _agreement(case, shared=shared)
+    agreement = _agreement(case)
     why, found = case.compared.why(Guard.NEGATION), case.compared.difference
-    if agreement < AGREES_PERHAPS or (shared < LEAST_SHARED and (found.only_old or found.only_new)):
+    shared = case.compared.old.stemmed & case.compared.new.stemmed
+    if agreement < AGREES_PERHAPS or (len(shared) < LEAST_SHARED and (found.only_old or found.only_new)):
         return None
     is_only = not (found.only_old or found.only_new) and guards <= {
         Guard.NEGATION,
@@ -65,21 +65,11 @@ def _clash(compared: Compared) -> bool:
     )
 
 
-def _sides(compared: Compared) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of what is denied, and of what is said."""
-    old, new = compared.old, compared.new
-    return (old.stemmed, new.stemmed) if old.negated else (new.stemmed, old.stemmed)
-
-
-def _shared(case: Case) -> int:
-    """How many words of what is denied stand on the other side too, or others that may mean the same."""
-    denied, said = _sides(case.compared)
-    return sum(word in said or not alike(word).isdisjoint(said) for word in denied)
-
-
-def _agreement(case: Case, *, shared: int) -> float:
+def _agreement(case: Case) -> float:
     """How much of what is denied stands on the other side too: the mean of what words and vectors say."""
-    denied, said = _sides(case.compared)
+    old, new = case.compared.old, case.compared.new
+    denied, said = (old.stemmed, new.stemmed) if old.negated else (new.stemmed, old.stemmed)
+    shared = sum(word in said or not alike(word).isdisjoint(said) for word in denied)
     of_denied = shared / max(1, len(denied))
     of_shorter = min(1.0, shared / max(1, min(len(denied), len(said))))
     similarity = case.features.similarity
