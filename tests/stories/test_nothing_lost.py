@@ -20,6 +20,7 @@ from tests.stories.test_capturing import PATIENT, captured, chat, kept
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
 from festinger.proxy import recording
+from festinger.proxy.questions import MOST_OPEN
 from festinger.store.conversations import find_sessions
 from festinger.world.knowing import iknowthat
 
@@ -231,13 +232,13 @@ async def test_a_store_that_neither_answers_nor_lets_go_holds_up_no_request(
     async with stage(database_url, tmp_path, proxy__memory_deadline_ms=20) as at:
         answers = [
             await at.post("/api/chat", chat(f"Hello {number}.", "And then?", replies=["Well."]))
-            for number in range(recording.HANGING + 3)
+            for number in range(MOST_OPEN + 3)
         ]
         thawed.set()
         await at.kept()
 
     assert [answer.status for answer in answers] == [200] * len(answers)
-    assert len(asked) == recording.HANGING, "nobody asks what does not answer"
+    assert len(asked) == MOST_OPEN, "nobody asks what does not answer"
 
 
 async def test_a_conversation_that_nobody_has_answered_yet_is_not_looked_up(
