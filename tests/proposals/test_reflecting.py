@@ -114,6 +114,20 @@ async def test_the_model_sees_the_turns_with_numbers_the_scopes_and_what_stands(
     assert text.index("- reasoning:") < text.index("- what:")
 
 
+@pytest.mark.requirement("M-84")
+async def test_what_a_repair_left_out_of_an_episode_is_not_looked_back_at(store: Store):
+    looking = Looking(store, reflection())
+    ended = await talked(looking.mind)
+    await rows(
+        store, "update episode_turn set remaining = '' where content like 'We must move%' returning seq"
+    )
+
+    await reflect(looking.mirror, MAIN_SPACE, ended.id)
+
+    (asked,) = looking.script.asked
+    assert "We must move the billing service" not in asked.messages[-1].text
+
+
 @pytest.mark.requirement("H-75", "H-24")
 async def test_a_change_that_the_model_says_stands_already_is_one_more_sighting_there(store: Store):
     looking = Looking(store)

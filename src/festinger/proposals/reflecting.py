@@ -23,7 +23,7 @@ from festinger.llm.prompts import prompt_of
 from festinger.memory.desk import Desk as MemoryDesk
 from festinger.memory.episodes.episode import Episode, State, Turn
 from festinger.memory.episodes.keeping import find_in
-from festinger.memory.episodes.listing import turns_of
+from festinger.memory.episodes.listing import turns_left
 from festinger.memory.episodes.transcript import SPOKEN, shown
 from festinger.memory.given import Given
 from festinger.memory.kinds import Kind
@@ -128,7 +128,7 @@ async def reflect(mirror: Mirror, space: SpaceId, episode: UUID) -> list[Reflect
         return []
     async with mirror.desk.store.transaction() as transaction:
         found = await find_in(transaction, space, episode)
-        turns = await turns_of(transaction, space, episode)
+        turns = await turns_left(transaction, space, episode)
         told = await history(transaction, space=space, subject=_subject(episode), names=[CREATED])
     if found.state is State.OPEN:
         return []
