@@ -32,6 +32,18 @@ def test_bars_are_as_long_as_their_values_and_the_goal_is_marked():
     assert "0 to 1 share" in drawn
 
 
+def test_no_line_is_drawn_through_a_number():
+    drawn = bars([Bar(name="us", value=0.4, colour=0, interval=(0.3, 0.6), mark=0.5)], unit="share")
+
+    (number,) = [
+        float(x)
+        for x, said in re.findall(r'<text class="axis" x="([\d.]+)"[^>]*>([^<]+)', drawn)
+        if said == "0.4"
+    ]
+    whisker_ends, goal = re.findall(r'd="M[\d.]+ [\d.]+H([\d.]+)"|class="goal" d="M([\d.]+)', drawn)
+    assert number > max(float(whisker_ends[0]), float(goal[1]))
+
+
 def test_a_plot_names_its_axes_and_its_systems():
     curve = Curve(name="n", title="t", x="k", y="recall (share)", points={"<us>": [(1, 0.5), (10, 0.9)]})
 

@@ -48,10 +48,11 @@ def bars(rows: Sequence[Bar], *, unit: str) -> str:
 
 def _bar(row: Bar, x: Callable[[float], float], *, y: float) -> str:
     middle = y + BAR / 2
+    reach = max(row.value, row.interval[1] if row.interval else 0.0, row.mark or 0.0)
     drawn = [
         _text(x(0) - 6, middle + 4, row.name, kind="end"),
         f'<rect class="c{row.colour % COLOURS}" x="{x(0):.1f}" y="{y}" width="{x(row.value) - x(0):.1f}" height="{BAR}"/>',
-        _text(x(row.value) + 6, middle + 4, _short(row.value), kind="axis"),
+        _text(x(reach) + 6, middle + 4, _short(row.value), kind="axis"),
     ]
     if row.interval is not None:
         low, high = (x(value) for value in row.interval)
