@@ -153,7 +153,7 @@ async def test_a_late_vector_is_made_and_its_twin_found(store: Store):
 async def test_an_edit_is_looked_at_again(store: Store):
     mind = Mind(store)
     twin = await mind.learn("The printer is on floor 2")
-    wrong = await mind.learn("The printer is on floor 9")
+    wrong = await mind.learn("The kettle is on floor 9")
     wrong_now = await mind.memory(wrong)
 
     edited = await edit(
@@ -163,7 +163,7 @@ async def test_an_edit_is_looked_at_again(store: Store):
 
     assert edited.memory.content == "The scanner is near the door"
     assert edited.memory.version == 2
-    assert wrong_now.content == "The printer is on floor 9"
+    assert wrong_now.content == "The kettle is on floor 9"
     hashes = await rows(
         store, "select purpose from memory_vector where memory_id = %(id)s order by 1", id=known(twin)
     )

@@ -5,7 +5,6 @@ from tests.retrieval.recalling import Recaller
 
 from festinger.retrieval.strangers import asks_of_strangers
 from festinger.retrieval.words import Statistics
-from festinger.store.pool import Store
 
 STATISTICS = {"known in memories": {"melani": 1}, "known in conversations": {"lisbon": 3}}
 
@@ -33,11 +32,11 @@ def test_it_asks_of_strangers_if_none_of_its_names_was_ever_said(names: set[str]
 
 @pytest.mark.requirement("R-71")
 async def test_a_question_about_somebody_unknown_brings_nothing_and_one_about_whom_one_heard_a_moment_ago_does(
-    store: Store,
+    mind: Recaller,
 ):
     said = "Melanie painted a lake at sunrise"
     asked = [f"what did {name} paint at sunrise" for name in ("Melanie", "Zoltan")]
-    mind = Recaller(store, near={said: 0.2, **dict.fromkeys(asked, 1.0)})
+    mind.near.near |= {said: 0.2, **dict.fromkeys(asked, 1.0)}
     await mind.put(said, "The harbour is closed on Mondays", "Bread is baked at four")
 
     known, stranger = [await mind.recall(cue) for cue in asked]
@@ -47,9 +46,9 @@ async def test_a_question_about_somebody_unknown_brings_nothing_and_one_about_wh
     assert stranger.below_threshold > 0
 
 
-async def test_who_asks_in_small_letters_is_not_taken_to_name_anybody(store: Store):
+async def test_who_asks_in_small_letters_is_not_taken_to_name_anybody(mind: Recaller):
     said, cue = "Melanie painted a lake at sunrise", "what did zoltan paint at sunrise"
-    mind = Recaller(store, near={said: 0.2, cue: 1.0})
+    mind.near.near |= {said: 0.2, cue: 1.0}
     await mind.put(said, "The harbour is closed on Mondays", "Bread is baked at four")
 
     assert (await mind.recall(cue)).items[0].text == said

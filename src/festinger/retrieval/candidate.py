@@ -113,9 +113,7 @@ def _candidate_of(
     first = float(vector @ probe) if vector is not None and probe is not None else None
     best = first if row["best"] is None else max(float(row["best"]), first or -1.0)
     weight = Weight(alpha=row["weight_alpha"], beta=row["weight_beta"])
-    touched = (row["learned_at"], row["last_accessed"], row["last_confirmed"])
     slot = (row["subject_key"], row["attribute_key"]) if row["attribute_key"] else None
-    is_turn = row["type"] == TURN
     return Candidate(
         type=row["type"],
         ref=row["ref"],
@@ -127,15 +125,7 @@ def _candidate_of(
         trust=float(row["trust"]),
         confidence=float(row["confidence"]),
         weight=weight,
-        # What was said has no weight that could fade.
-        effective=weight
-        if is_turn
-        else effective(
-            weight,
-            idle_days=idle_days(touched, now=now),
-            reads=row["access_count"],
-            immutable=row["immutable"],
-        ),
+        effective=_faded(row, weight, now=now),
         immutable=row["immutable"],
         status=row["status"],
         event_time=row["event_time"],
@@ -162,6 +152,15 @@ def _candidate_of(
         ages=tuple(row["ages"] or ()),
         causes=row["causes"],
     )
+
+
+def _faded(row: Mapping[str, Any], weight: Weight, *, now: datetime) -> Weight:
+    """What is left of a weight by now. What was said has none that could fade."""
+    if row["type"] == TURN:
+        return weight
+    touched = (row["learned_at"], row["last_accessed"], row["last_confirmed"])
+    idle = idle_days(touched, now=now)
+    return effective(weight, idle_days=idle, reads=row["access_count"], immutable=row["immutable"])
 
 
 def _lessons(row: Mapping[str, Any]) -> tuple[Lesson, ...]:
