@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 WORDS_ALONE = 0.25
 """Coverage that is enough where no vector says anything."""
-OF_STRANGERS = 0.8
+OF_STRANGERS = 0.75
 """What evidence counts where a cue asks of somebody of whom nobody ever spoke."""
 LOOKED_AT = 10
 """Best hits among which one must be good enough."""
