@@ -1,7 +1,7 @@
 """When does a command end before it is done?
 
 SIGTERM cancels a command, so that whatever it has open is closed on the way out; Ctrl-C does so by asyncio's own
-doing. A cancellation that got lost on the way is said again. A process that stays takes the first signal as a wish to finish, and the second as an order: every task is
+doing. A process that stays takes the first signal as a wish to finish, and the second as an order: every task is
 cancelled. The third finds the system's own handling again, and kills.
 """
 
@@ -15,13 +15,10 @@ STOP = (signal.SIGINT, signal.SIGTERM)
 TERMINATED = 128 + signal.SIGTERM
 """What a shell sees of a command that SIGTERM ended."""
 
-AGAIN_SECONDS = 5.0
-"""What a command is given to end before it is told again."""
-
 T = TypeVar("T")
 
 
-async def cancelled_by_sigterm(work: Coroutine[Any, Any, T], *, again_after: float = AGAIN_SECONDS) -> T:
+async def cancelled_by_sigterm(work: Coroutine[Any, Any, T]) -> T:
     """Do the work; SIGTERM cancels it."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
@@ -31,31 +28,10 @@ async def cancelled_by_sigterm(work: Coroutine[Any, Any, T], *, again_after: flo
         task.cancel()
 
     loop.add_signal_handler(signal.SIGTERM, cancel)
-    reminder = _Reminder(task, every=again_after)
     try:
         return await work
     finally:
-        reminder.stop()
         loop.remove_signal_handler(signal.SIGTERM)
-
-
-class _Reminder:
-    """Cancels a task again that was cancelled before and goes on all the same: before Python 3.12 waiting may lose it."""
-
-    def __init__(self, task: asyncio.Task[Any], *, every: float) -> None:
-        self._task, self._every, self._was_cancelled = task, every, False
-        self._look()
-
-    def stop(self) -> None:
-        self._next.cancel()
-
-    def _look(self) -> None:
-        if self._task.cancelling() and self._was_cancelled:
-            # Said twice, but counted once: by the count asyncio knows whose wish it was.
-            self._task.uncancel()
-            self._task.cancel()
-        self._was_cancelled = self._task.cancelling() > 0
-        self._next = self._task.get_loop().call_later(self._every, self._look)
 
 
 @contextmanager
