@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,8 @@ class Shell:
             text=True,
             cwd=self.home,
             env={**os.environ, **self.environment, **added},
+            # Whoever runs the tests in the background may ignore Ctrl-C, which a process would inherit.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
             **options,
         )
 
