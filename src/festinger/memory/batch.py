@@ -18,6 +18,7 @@ from festinger.memory.comparing import Question, compare_all
 from festinger.memory.decision import Action
 from festinger.memory.desk import Desk
 from festinger.memory.given import Given
+from festinger.memory.holding import hold_owners
 from festinger.memory.learn import carry_out, counted, learn, words_of, write_once, written
 from festinger.memory.learned import Learned
 from festinger.memory.memory import Place
@@ -27,7 +28,6 @@ from festinger.memory.recognising import Known, Repeated, recognise_all, reminde
 from festinger.memory.sizing import keep_sized
 from festinger.memory.together import Gathering, gather
 from festinger.memory.vectors import embed
-from festinger.memory.writing import lock_owners
 from festinger.store.pool import Transaction
 
 BATCH = 100
@@ -106,7 +106,9 @@ async def _written(desk: Desk, place: Place, ready: Sequence[Known]) -> list[Lea
     """All of them in one transaction; if others were in its way, one by one."""
     try:
         async with desk.store.transaction() as transaction:
-            await lock_owners(transaction, [each for each in map(_to_write, ready) if each is not None])
+            await hold_owners(
+                transaction, place.space, [each.said.owner for each in map(_to_write, ready) if each]
+            )
             return await _write_all(desk, transaction, place, ready)
     except StoreDown as error:
         if error.details.get("kind") != "busy":

@@ -20,6 +20,7 @@ from festinger.memory.confirm import Repeat, confirm
 from festinger.memory.consequences import bring_about
 from festinger.memory.decision import Action, Decided, decide
 from festinger.memory.desk import Desk
+from festinger.memory.holding import hold_owners
 from festinger.memory.kinds import Status
 from festinger.memory.learned import Learned, Match
 from festinger.memory.memory import Memory
@@ -36,18 +37,11 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.memory")
 
 
-async def lock_owners(transaction: Transaction, prepared: Sequence[Prepared]) -> None:
-    """Let nobody else write for the owners of these; in one order, so that nobody waits in a ring."""
-    owners = {(each.place.space, each.said.owner or "") for each in prepared}
-    for space, owner in sorted(owners):
-        await transaction.run(Q["lock_owner"], space=space, owner=owner or None)
-
-
 async def write(desk: Desk, transaction: Transaction, prepared: Prepared, *, locked: bool = False) -> Learned:
     """Write what follows from a statement, whatever others wrote meanwhile; `locked` if its owner is."""
     place, said = prepared.place, prepared.said
     if not locked:
-        await lock_owners(transaction, [prepared])
+        await hold_owners(transaction, place.space, [said.owner])
     desk.step("locked")
     newer = await look_again(transaction, place.space, said, seen=prepared.seen, vectors=prepared.vectors)
     compared = await _as_they_are(desk, transaction, prepared, newer)
