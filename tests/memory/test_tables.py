@@ -64,11 +64,9 @@ async def test_a_memory_begins_as_the_table_says(store: Store):
     assert (row["version"], row["pending"], row["source_tag"]) == (1, False, "external_user")
     assert row["event_day"] == mind.hands.now.date()
     assert "'bee':" in row["content_tsv"]
-    vectors = await rows(store, "select purpose, model, dims from memory_vector order by purpose")
-    assert [(v["purpose"], v["model"], v["dims"]) for v in vectors] == [
-        ("compare", "scripted:near", 64),
-        ("store", "scripted:near", 64),
-    ]
+    (vector,) = await rows(store, "select purpose, model, dims, is_bare from memory_vector")
+    assert (vector["purpose"], vector["model"], vector["dims"]) == ("store", "scripted:near", 64)
+    assert vector["is_bare"]
     (sighting,) = await rows(store, "select id, memory_id, counted, wording from memory_sighting")
     assert (sighting["id"], sighting["memory_id"], sighting["counted"]) == (
         known(learned),

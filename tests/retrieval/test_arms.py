@@ -146,6 +146,33 @@ async def test_other_words_make_another_vector(store: Store):
         assert one["vector"] != other["vector"]
 
 
+async def test_what_is_read_alike_for_searching_and_comparing_is_kept_once_until_it_has_a_context(
+    store: Store,
+):
+    embedder, _ = overhearing(replace(PREFIXED, kinds={}))
+    mind = Recaller(store, embedder=embedder)
+    kept = "select purpose, is_bare from memory_vector order by purpose"
+    lamp = await mind.learn(LAMP)
+    bare = [(row["purpose"], row["is_bare"]) for row in await rows(store, kept)]
+    compared = (await mind.learn("The red lamp is on again.")).matched
+
+    await in_context(mind, known(lamp), f"In the harbour office: {LAMP}")
+    await reembed(mind.desk, MAIN_SPACE, report=nobody_hears)
+    with_context = [(row["purpose"], row["is_bare"]) for row in await rows(store, kept)]
+
+    assert bare == [("store", True)]
+    assert [each.similarity is not None for each in compared] == [True], (
+        "it is compared by the vector that it is searched by"
+    )
+    assert with_context == [("compare", False), ("store", False)]
+    assert (await progress(mind.desk, MAIN_SPACE)).left == 0
+
+    await in_context(mind, known(lamp), LAMP)
+    await reembed(mind.desk, MAIN_SPACE, report=nobody_hears)
+    assert [(row["purpose"], row["is_bare"]) for row in await rows(store, kept)] == bare
+    mind.forget_unwritten()
+
+
 async def test_two_statements_that_share_a_context_are_not_taken_for_the_same(store: Store):
     context, other = f"In the harbour office: {LAMP}", "The safe stands open."
     mind = Recaller(store, near={context: 1.0, other: 1.0})

@@ -54,6 +54,10 @@ limit %(limit)s
   and (m.agent_id is null or m.agent_id = %(owner)s)
 order by m.status <> 'active', m.seq desc
 
+-- part: compares
+-- Whether a vector `v` is of bare words, which statements are held against each other by.
+(v.purpose = 'compare' or v.is_bare)
+
 -- name: candidates_of_each
 -- The memories that statements may have to do with, by the number of the statement: the nearest by their stored
 -- vectors, the newest of the same slot and some of the same subject. Of them those that a judge would be asked about,
@@ -101,7 +105,8 @@ from found f
 join asked a on a.number = f.number
 join memory m on m.space_id = %(space)s and m.id = f.id
 left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
-    and v.purpose = 'compare'
+    and
+    -- use: compares
 where %(check)s::double precision is null or v.embedding is null
    or 1 - (v.embedding::halfvec({dims}) <=> a.bare) >= %(check)s
    or m.fold = a.fold or m.gist = a.gist or (m.subject_key = a.subject and m.attribute_key = a.attribute)
@@ -148,7 +153,9 @@ limit %(limit)s;
 -- How far the bare words of memories point along a direction.
 select v.memory_id, -(v.embedding::halfvec({dims}) <#> %(probe)s) as along
 from memory_vector v
-where v.space_id = %(space)s and v.memory_id = any(%(memories)s) and v.model = {model} and v.purpose = 'compare';
+where v.space_id = %(space)s and v.memory_id = any(%(memories)s) and v.model = {model} and
+  -- use: compares
+;
 
 -- name: unscored
 -- Some memories, newest first, where there is no vector to hold them against.
@@ -163,7 +170,8 @@ select newer.* from (
     select m.*, 1 - (v.embedding::halfvec({dims}) <=> %(probe)s) as similarity
     from memory m
     left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
-        and v.purpose = 'compare'
+        and
+        -- use: compares
     where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
       and ((m.agent_id = %(owner)s and m.seq > %(own)s) or (m.agent_id is null and m.seq > %(shared)s))
 ) as newer
@@ -180,6 +188,13 @@ where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') a
   and ((m.agent_id = %(owner)s and m.seq > %(own)s) or (m.agent_id is null and m.seq > %(shared)s))
 order by m.seq
 limit %(limit)s;
+
+-- part: vectors
+-- What is kept of the vectors of a memory: one to search by and one to compare with, or one that serves both.
+select v.purpose, v.text_hash, v.embedding, v.purpose = 'store' and %(is_bare)s as is_bare
+from (values ('store', %(store_hash)s::bytea, %(store)s::halfvec),
+             ('compare', %(compare_hash)s::bytea, %(compare)s::halfvec)) as v (purpose, text_hash, embedding)
+where v.embedding is not null and (v.purpose = 'store' or not %(is_bare)s)
 
 -- name: put_memory
 -- Stores a new memory with its first sighting and its vectors; no row if the same one was stored meanwhile.
@@ -203,29 +218,37 @@ with stored as (
         jsonb_build_object('subject', s.subject, 'subject_key', s.subject_key, 'event_time', s.event_time, 'tags', s.tags)
     from stored s
 ), stored_vector as (
-    insert into memory_vector (space_id, memory_id, model, purpose, dims, text_hash, embedding, at)
-    select s.space_id, s.id, %(model)s, v.purpose, %(dims)s, v.text_hash, v.embedding, s.created_at
-    from stored s
-    cross join (values ('store', %(store_hash)s::bytea, %(store)s::halfvec),
-                       ('compare', %(compare_hash)s::bytea, %(compare)s::halfvec)) as v (purpose, text_hash, embedding)
-    where v.embedding is not null
+    insert into memory_vector (space_id, memory_id, model, purpose, dims, text_hash, embedding, is_bare, at)
+    select s.space_id, s.id, %(model)s, v.purpose, %(dims)s, v.text_hash, v.embedding, v.is_bare, s.created_at
+    from stored s cross join (
+        -- use: vectors
+    ) as v
 )
 select * from stored;
 
--- name: put_vector
--- Keeps a vector of a memory, in place of the one of the same model and purpose.
-insert into memory_vector (space_id, memory_id, model, purpose, dims, text_hash, embedding, at)
-values (%(space)s, %(memory)s, %(model)s, %(purpose)s, %(dims)s, %(text_hash)s, %(embedding)s, %(at)s)
-on conflict (space_id, memory_id, model, purpose) do update
-set dims = excluded.dims, text_hash = excluded.text_hash, embedding = excluded.embedding, at = excluded.at;
+-- name: put_vectors
+-- Keeps the vectors of a memory, in place of those of the same model.
+with kept as (
+    insert into memory_vector (space_id, memory_id, model, purpose, dims, text_hash, embedding, is_bare, at)
+    select %(space)s, %(memory)s, %(model)s, v.purpose, %(dims)s, v.text_hash, v.embedding, v.is_bare, %(at)s
+    from (
+        -- use: vectors
+    ) as v
+    on conflict (space_id, memory_id, model, purpose) do update
+    set dims = excluded.dims, text_hash = excluded.text_hash, embedding = excluded.embedding,
+        is_bare = excluded.is_bare, at = excluded.at
+)
+delete from memory_vector v
+where %(is_bare)s and v.space_id = %(space)s and v.memory_id = %(memory)s and v.model = %(model)s
+  and v.purpose = 'compare';
 
 -- name: unembedded
--- Memories without both vectors of a model, or with one of other words or of another context; the newest day first,
+-- Memories without a vector of a model to search by or to compare with, of these words and in this context; the newest day first,
 -- and of a day the heaviest.
 select m.* from memory m
 where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined')
   and 2 > (
-      select count(*) from memory_vector v
+      select coalesce(sum(case when v.is_bare then 2 else 1 end), 0) from memory_vector v
       where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s
         and v.text_hash = sha256(convert_to(case v.purpose when 'compare' then m.content
             when 'store' then coalesce(m.content_contextualized, m.content) end, 'UTF8')))
@@ -582,7 +605,9 @@ select count(*) as missing from (
     where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined')
       and not exists (
           select from memory_vector v
-          where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s and v.purpose = 'compare')
+          where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s and
+          -- use: compares
+      )
     limit %(limit)s
 ) as counted;
 
@@ -1362,9 +1387,9 @@ limit least(%(limit)s, greatest(0,
     (select count(*) from memory a where a.space_id = %(space)s and a.status = 'active') - %(most)s));
 
 -- name: count_embedded
--- How many live memories have both vectors of a model, of their present words and context, and how many there are.
+-- How many live memories have vectors of a model for searching and comparing, of their present words and context, and how many there are.
 select count(*) as total, count(*) filter (where 2 = (
-    select count(*) from memory_vector v
+    select sum(case when v.is_bare then 2 else 1 end) from memory_vector v
     where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s
       and v.text_hash = sha256(convert_to(case v.purpose when 'compare' then m.content
           when 'store' then coalesce(m.content_contextualized, m.content) end, 'UTF8')))) as done
@@ -1385,7 +1410,8 @@ group by v.model order by v.model;
 -- Memories that were learnt with a model since the last vector of another one was made, oldest first.
 select m.id from memory m
 join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s
-    and v.purpose = 'compare' and v.at = m.created_at
+    and v.at = m.created_at and
+    -- use: compares
 where m.space_id = %(space)s and m.status = 'active'
   and v.at >= (select max(o.at) from memory_vector o where o.space_id = %(space)s and o.model <> %(model)s)
 order by m.seq;

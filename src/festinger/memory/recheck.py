@@ -20,7 +20,7 @@ from festinger.memory.memory import Memory, memory_of
 from festinger.memory.pairs import follow_up, pair_between
 from festinger.memory.states import find_all
 from festinger.memory.twins import find_twin
-from festinger.memory.vectors import Embedded, Words, embed, embed_one
+from festinger.memory.vectors import Embedded, Words, embed, embed_one, vector_columns
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -70,22 +70,13 @@ def words_of(memory: Memory) -> Words:
 
 async def put_vectors(desk: Desk, transaction: Transaction, memory: Memory, vectors: Embedded) -> None:
     """Keep the vectors of a memory, in place of those of its former words."""
-    kept = {
-        "store": (vectors.store.vector, vectors.store_hash),
-        "compare": (vectors.compare.vector, vectors.compare_hash),
-    }
-    for purpose, (vector, hashed) in kept.items():
-        await transaction.run(
-            Q["put_vector"],
-            space=memory.space_id,
-            memory=memory.id,
-            model=vectors.model.name,
-            dims=vectors.model.dims,
-            purpose=purpose,
-            text_hash=hashed,
-            embedding=vector,
-            at=desk.clock(),
-        )
+    await transaction.run(
+        Q["put_vectors"],
+        space=memory.space_id,
+        memory=memory.id,
+        at=desk.clock(),
+        **vector_columns(vectors),
+    )
 
 
 async def nobody_asks(_done: int) -> None:

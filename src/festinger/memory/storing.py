@@ -16,7 +16,7 @@ from festinger.memory.links import Link, join
 from festinger.memory.memory import Memory, memory_of
 from festinger.memory.prepared import Prepared
 from festinger.memory.supersede import boundary
-from festinger.memory.vectors import Embedded
+from festinger.memory.vectors import vector_columns
 from festinger.memory.weight import FRESH, IMMUTABLE
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -137,7 +137,7 @@ def _columns(prepared: Prepared, state: dict[str, Any], *, pending: bool) -> dic
         "pending": pending,
         **_statement_columns(prepared),
         **_source_columns(prepared),
-        **_vector_columns(prepared.vectors),
+        **vector_columns(prepared.vectors),
     }
 
 
@@ -203,15 +203,4 @@ def _source_columns(prepared: Prepared) -> dict[str, Any]:
         "turn": given.turn_id,
         "at": said.at,
         "day": said.at.date(),
-    }
-
-
-def _vector_columns(vectors: Embedded | None) -> dict[str, Any]:
-    return {
-        "model": vectors.model.name if vectors else "",
-        "dims": vectors.model.dims if vectors else 1,
-        "store": vectors.store.vector if vectors else None,
-        "compare": vectors.compare.vector if vectors else None,
-        "store_hash": vectors.store_hash if vectors else None,
-        "compare_hash": vectors.compare_hash if vectors else None,
     }

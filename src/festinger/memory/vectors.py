@@ -7,6 +7,7 @@ Without an embedder learning goes on by words, says so, and asks for the vectors
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 import structlog
 
@@ -45,6 +46,8 @@ class Embedded:
     compare: Probe
     store_hash: bytes
     compare_hash: bytes
+    is_bare: bool
+    """Whether the model reads the words alike for searching and comparing, so that one vector serves both."""
     bars: Bars
     direction: Probe | None = None
     """Along which statements and their negations differ, if that was learnt for the model."""
@@ -93,6 +96,22 @@ def text_hash(text: str) -> bytes:
     return sha256(text.encode()).digest()
 
 
+def vector_columns(vectors: Embedded | None) -> dict[str, Any]:
+    """What a statement that keeps the vectors of a memory asks for."""
+    if vectors is None:
+        nothing = dict.fromkeys(("store", "compare", "store_hash", "compare_hash"))
+        return {**nothing, "model": "", "dims": 1, "is_bare": True}
+    return {
+        "model": vectors.model.name,
+        "dims": vectors.model.dims,
+        "store": vectors.store.vector,
+        "compare": vectors.compare.vector,
+        "store_hash": vectors.store_hash,
+        "compare_hash": vectors.compare_hash,
+        "is_bare": vectors.is_bare,
+    }
+
+
 async def _stored(
     embedder: Embedder, texts: Sequence[Words], compare: Sequence[Vector | None]
 ) -> list[Vector | None]:
@@ -101,8 +120,7 @@ async def _stored(
     store: list[Vector | None] = list(compare)
     by_kind: dict[Kind, list[int]] = {}
     for place, words in enumerate(texts):
-        written = profile.written(words.stored_as or words.text, Purpose.STORE, kind=words.kind)
-        if profile.task_types or written != profile.written(words.text, Purpose.COMPARE):
+        if not is_read_alike(words, profile):
             by_kind.setdefault(words.kind, []).append(place)
     for kind, places in by_kind.items():
         wanted = [texts[place].stored_as or texts[place].text for place in places]
@@ -110,6 +128,12 @@ async def _stored(
         for place, vector in zip(places, found, strict=True):
             store[place] = vector
     return store
+
+
+def is_read_alike(words: Words, profile: Profile) -> bool:
+    """Whether a model would read the very same text for searching and for comparing."""
+    written = profile.written(words.stored_as or words.text, Purpose.STORE, kind=words.kind)
+    return not profile.task_types and written == profile.written(words.text, Purpose.COMPARE)
 
 
 async def _vectors(
@@ -136,6 +160,7 @@ def _embedded(
         compare=probe(model, compared),
         store_hash=text_hash(words.stored_as or words.text),
         compare_hash=text_hash(words.text),
+        is_bare=is_read_alike(words, profile),
         bars=bars_of(profile),
         direction=direction_of(profile, model),
     )

@@ -968,6 +968,7 @@ CREATE TABLE public.memory_vector (
     text_hash bytea NOT NULL,
     embedding public.halfvec NOT NULL,
     at timestamp with time zone NOT NULL,
+    is_bare boolean DEFAULT false NOT NULL,
     CONSTRAINT memory_vector_dims_check CHECK ((dims > 0)),
     CONSTRAINT memory_vector_purpose_check CHECK ((purpose = ANY (ARRAY['store'::text, 'query'::text, 'compare'::text, 'cluster'::text])))
 );
@@ -979,6 +980,8 @@ COMMENT ON COLUMN public.memory_vector.model IS 'who made it; vectors of differe
 COMMENT ON COLUMN public.memory_vector.dims IS 'numbers in the vector';
 
 COMMENT ON COLUMN public.memory_vector.text_hash IS 'of the text that was embedded';
+
+COMMENT ON COLUMN public.memory_vector.is_bare IS 'of purpose `store`: a model reads these words alike for comparing, so there is no vector beside it';
 
 CREATE TABLE public.models (
     space_id text NOT NULL,
