@@ -174,7 +174,7 @@ class Recalling:
         read, probe = read_cue(cue, now=now), await embed_cue(self._toy, read_cue(cue, now=now))
         assert probe is not None
         place = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
-        async with self._desk.store.transaction(patient=True, plan=Plan.ANEW) as transaction:
+        async with self._desk.store.transaction(patient=True, plan=Plan.KEPT) as transaction:
             size = await size_of(self._desk, transaction, place, probe.model)
             words = await read_words(self._desk, transaction, place, read, probe=probe)
             found = await find(

@@ -25,7 +25,7 @@ from festinger.retrieval.wish import Blend, Wish
 from festinger.retrieval.words import Statistics, pool_query, quoted, rarest
 from festinger.seeing.metrics import RECALL_ARM_SECONDS
 from festinger.settings.tree import RetrievalSettings
-from festinger.store.pool import Transaction
+from festinger.store.pool import Plan, Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, for_model, halfvec
 
@@ -122,6 +122,8 @@ async def read_words(
         without=list(cue.without),
         by_mind=by_mind,
         mature=desk.terms(place.space).retrieval.mature_from,
+        # The search hangs on how rare the words are; to say so here saves asking once more.
+        then=Plan.ANEW,
     )
     terms = [row for row in rows if row["term"] is not None]
     first = rows[0]

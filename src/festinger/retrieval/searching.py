@@ -72,7 +72,7 @@ async def _search(
     without: tuple[str, ...],
 ) -> Searched:
     probe = None if VECTOR_ARM in without else probe
-    async with desk.store.transaction(hot=True, plan=Plan.ANEW) as transaction:
+    async with desk.store.transaction(hot=True, plan=Plan.KEPT) as transaction:
         size = await size_of(desk, transaction, place, probe.model) if probe else None
         read = await read_words(desk, transaction, place, cue, probe=probe, by_mind=wish.blend is Blend.MIND)
         if wish.as_of is not None:
