@@ -47,6 +47,7 @@ def candidate(number: int, **more: Any) -> Candidate:
         "source": None,
         "session": None,
         "slot": None,
+        "tags": (),
         "version": 1,
         "place": number,
         "owner": "",

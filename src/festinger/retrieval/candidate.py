@@ -50,6 +50,7 @@ class Candidate:
     source: str | None
     session: str | None
     slot: tuple[str, str] | None
+    tags: tuple[str, ...]
     version: int
     place: int
     """Its place among what was said or stored at one moment."""
@@ -135,6 +136,7 @@ def _candidate_of(
         source=row["source"],
         session=row["session_id"],
         slot=slot,
+        tags=tuple(row["tags"]),
         version=row["version"],
         place=row["place"],
         owner=row["owner"],

@@ -25,6 +25,7 @@ EVENTS = 1_000
 
 HEARD = {
     "fact_learned": ("memory",),
+    "fact_confirmed": ("memory",),
     "memory_superseded": ("old", "new"),
     "memory_merged": ("memory", "into"),
     "memory_archived": ("memory",),
@@ -34,7 +35,7 @@ HEARD = {
     "memory_released": ("memory",),
     "memory_edited": ("memory",),
 }
-"""What changes the words that stand, and whose they are."""
+"""What changes the words that stand, and whose they are; who says something again may give it another name."""
 
 
 async def wait_for_counting(

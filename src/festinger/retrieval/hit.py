@@ -37,6 +37,8 @@ class Hit:
     prior: Prior
     places: Mapping[str, int] = field(default_factory=dict)
     """Its place in each way of searching that found it."""
+    called: tuple[str, ...] = ()
+    """Names by which the cue calls it."""
     reranked: float | None = None
     also: tuple[UUID, ...] = ()
     moved: bool = False

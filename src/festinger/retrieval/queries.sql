@@ -300,7 +300,7 @@ select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content
     (select max(t.at) from turn_index t
      where t.space_id = m.space_id and t.turn_id = any(sources.ids) and t.part = 0) as said_at,
     m.last_accessed, m.last_confirmed, m.source, m.session_id,
-    m.subject_key, m.attribute_key, m.version, m.seq as place, coalesce(m.agent_id, '') as owner,
+    m.subject_key, m.attribute_key, m.tags, m.version, m.seq as place, coalesce(m.agent_id, '') as owner,
     m.subject as speaker, m.cause_count as causes,
     length(m.content_tsv) as len, held.terms, held.own, held.beside,
     halfvec_send(v.embedding::halfvec) as vector, null::double precision as best,
@@ -348,7 +348,7 @@ union all
 select 'turn', t.turn_id, 'turn', whole.content, null, t.context,
     t.origin, t.trust, 0.5, 1.0, 4.0, 0, false, 'active',
     t.at, t.at, t.at, null, null, t.episode_id::text, t.session_id,
-    null, null, 1, t.seq, t.agent_id, t.speaker, 1,
+    null, null, '{}', 1, t.seq, t.agent_id, t.speaker, 1,
     t.len, held.terms, held.own, held.beside,
     halfvec_send(case when t.model = {model} then t.embedding end), whole.best,
     '{}'::uuid[], false,
@@ -799,11 +799,11 @@ order by m.id
 limit %(limit)s;
 
 -- name: texts_of
--- What some memories or turns say now, as far as they are searched.
-select m.id as ref, m.content from memory m
+-- What some memories or turns say now, as far as they are searched, and what memories are called.
+select m.id as ref, m.content, m.tags from memory m
 where %(source)s = 'memory' and m.space_id = %(space)s and m.id = any(%(refs)s) and m.status = 'active'
 union all
-select t.turn_id, string_agg(t.content, '' order by t.part) from turn_index t
+select t.turn_id, string_agg(t.content, '' order by t.part), '{}' from turn_index t
 where %(source)s = 'turn' and t.space_id = %(space)s and t.turn_id = any(%(refs)s)
 group by t.turn_id;
 

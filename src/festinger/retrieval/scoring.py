@@ -10,6 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from festinger.embedding.profiles import Profile, Threshold
+from festinger.retrieval.calling import called_by, spoken
 from festinger.retrieval.candidate import MEMORY, Candidate
 from festinger.retrieval.cue import Cue
 from festinger.retrieval.fusing import blended, ranks, rrf
@@ -34,7 +35,7 @@ from festinger.settings.tree import RetrievalSettings
 VECTOR_ARM, WORDS_ARM, TIME_ARM = "vector", "words", "time"
 NOTHING_REACHED: Mapping[UUID, Reached] = {}
 STRONG_COVERAGE = 0.6
-"""Share of a cue's words that wakes a dormant memory."""
+"""Share of a cue's words that wakes a dormant memory; so much counts at least what a cue calls by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +108,14 @@ def scored(
     of_strangers = asks_of_strangers(
         asked.cue.proper, asked.terms, statistics=asked.statistics.values(), candidates=candidates
     )
+    said = spoken(asked.cue.text)
     hits = []
     for place, each in enumerate(candidates):
         lessons = telling(each.lessons, bar=thresholds.check)
         prior = prior_of(each, asked, settings=settings, lessons=lessons)
         way = reached.get(each.ref)
         covered = coverage(each.held, asked.statistics[each.type], asked.terms)
+        called = called_by(each.tags, said)
         hits.append(
             Hit(
                 candidate=each,
@@ -122,8 +125,12 @@ def scored(
                 bm25=by_words[place],
                 coverage=covered,
                 evidence=evidence(
-                    thresholds.bar, cosine=each.best, coverage=covered, of_strangers=of_strangers
+                    thresholds.bar,
+                    cosine=each.best,
+                    coverage=max(covered, STRONG_COVERAGE) if called else covered,
+                    of_strangers=of_strangers,
                 ),
+                called=called,
                 prior=prior,
                 places=places[place],
                 is_dormant=is_dormant(each, settings) and not wakes(each, covered, thresholds),

@@ -26,6 +26,7 @@ def why(hit: Hit, *, bar: Bar, now: datetime, settings: RetrievalSettings) -> di
         "cosine": _short(each.cosine),
         "bm25": _short(hit.bm25),
         "terms": terms,
+        "called": list(hit.called),
         "rrf": _short(hit.rrf),
         "match": _short(hit.match),
         "recency": _short(prior.recency),
@@ -80,6 +81,8 @@ def sentence(hit: Hit, terms: list[str], *, bar: Bar) -> str:
     by = []
     if terms:
         by.append("shares " + ", ".join(f"`{term}`" for term in terms[:5]))
+    if hit.called:
+        by.append("is called " + ", ".join(f"`{name}`" for name in hit.called[:5]))
     if each.cosine is not None:
         by.append(f"is {each.cosine:.2f} near in meaning")
     if hit.moved:

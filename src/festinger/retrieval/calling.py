@@ -1,0 +1,28 @@
+"""By which names can a memory be called?
+
+By its tags, as far as they are words: `k8s` and `CI pipeline` name what it tells of, so it is searched by their words, and
+a cue in which one of them stands whole calls it. A tag with a colon, like `domain:code`, is a label to filter by that
+nobody says.
+"""
+
+import re
+from collections.abc import Iterable
+
+LABEL = ":"
+SHORTEST = 2
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def names_of(tags: Iterable[str]) -> list[str]:
+    return [tag for tag in tags if LABEL not in tag and len(spoken(tag)) >= SHORTEST]
+
+
+def spoken(text: str) -> str:
+    """The words of a text in small letters, and nothing between them."""
+    return " ".join(_WORD.findall(text.casefold()))
+
+
+def called_by(tags: Iterable[str], said: str) -> tuple[str, ...]:
+    """The names that stand whole in what was said, which is given as `spoken`."""
+    return tuple(name for name in names_of(tags) if f" {spoken(name)} " in f" {said} ")
