@@ -26,10 +26,11 @@ from festinger.bench.speed import (
 from festinger.bench.stores import Asked, Texts, asked_of
 from festinger.bench.suite import Bench
 
-BESIDE = {"speed.recall.times_mem0"}
-"""What only a peer gives."""
+OF_A_MILLION = {"speed.recall.1m.p50", "speed.recall.1m.p95"}
+BESIDE = {"speed.recall.times_mem0"} | OF_A_MILLION
+"""What only a peer or a long run gives."""
 
-SMALL, MIDDLE, LARGE = (
+SMALL, MIDDLE, LARGE, MILLION = (
     Stand(
         memories=memories,
         first=[0.1],
@@ -45,7 +46,7 @@ SMALL, MIDDLE, LARGE = (
         alike={"100": 0.97, "10": 1.0, "1": 1.0},
         led={"1": [0.002], "2": [0.003, 0.004, 0.005]},
     )
-    for memories, took in ((1_000, 0.01), (10_000, 0.01), (100_000, 0.04))
+    for memories, took in ((1_000, 0.01), (10_000, 0.01), (100_000, 0.04), (1_000_000, 0.09))
 )
 
 
@@ -87,6 +88,15 @@ def test_the_numbers_are_those_of_the_largest_size():
     assert found["size.disk"] == pytest.approx(4.0)
     assert found["speed.spread.2"] == pytest.approx(4.0)
     assert spread(LARGE, {}).points["festinger"][-1] == pytest.approx((40.0, 0.95))
+
+
+def test_a_long_run_tells_of_a_million_beside_and_keeps_the_numbers_of_a_hundred_thousand():
+    short = {each.metric: each.value for each in samples([SMALL, MIDDLE, LARGE], embedding=0.006)}
+    found = {each.metric: each.value for each in samples([SMALL, MIDDLE, LARGE, MILLION], embedding=0.006)}
+
+    assert found.pop("speed.recall.1m.p50") == pytest.approx(10.0)
+    assert found.pop("speed.recall.1m.p95") == pytest.approx(90.0)
+    assert found == short
 
 
 def test_what_stays_the_same_has_no_exponent_and_what_doubles_with_the_store_has_one():

@@ -51,7 +51,7 @@ from festinger.settings.live import LiveSettings
 from festinger.store.pool import Plan
 from festinger.store.postmaster import postmaster_of
 from festinger.store.queries import queries_of
-from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
+from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, drop_index, ensure_index
 from festinger.text.redaction import without_secrets
 
 Q = queries_of("festinger.store")
@@ -59,6 +59,8 @@ Q = queries_of("festinger.store")
 MODEL = "hashed:384"
 PART = 1_000
 """Statements of one transaction."""
+REBUILT_FROM = 50_000
+"""Statements from which the index of vectors is built anew after them, which is much quicker than adding each."""
 SMALL_SHARE = 0.002
 """What a small space holds of the whole."""
 CALLERS = 8
@@ -84,7 +86,7 @@ class Amount:
 
 AMOUNTS = {
     "full": Amount(),
-    "long": Amount(sizes=(10_000, 100_000, 1_000_000)),
+    "long": Amount(sizes=(1_000, 10_000, 100_000, 1_000_000)),
     "quick": Amount(sizes=(40, 80, 120), cues=6, warming=2, long_cues=2, groups=4),
 }
 
@@ -124,12 +126,15 @@ class Recalling:
         self._every: Iterator[str] = statements(seed)
         self._small: Iterator[str] = statements(seed + 1)
         self._seed = seed
+        self._model = VectorModel(name=self._toy.name, dims=self._toy.dimensions)
         self.refused = 0
         self._held: dict[SpaceId, list[str]] = {}
         self._ids: list[MemoryId] = []
 
     async def stand(self, size: int, amount: Amount, *, small: SpaceId) -> Stand:
         """Fill up to a size and measure there."""
+        if size - len(self._held.get(MAIN_SPACE, ())) >= REBUILT_FROM:
+            await drop_index(self._app.store, "memory_vector", self._model)
         await self._fill(MAIN_SPACE, self._every, size=size)
         await self._fill(small, self._small, size=max(20, int(size * SMALL_SHARE)))
         await self._settle(size)
@@ -223,9 +228,8 @@ class Recalling:
 
     async def _settle(self, size: int) -> None:
         """What jobs and the server do in the background on other days: index, count, tidy, look how values lie."""
-        model = VectorModel(name=self._toy.name, dims=self._toy.dimensions)
         if size >= READ_WHOLE_BELOW // 2:
-            await ensure_index(self._app.store, "memory_vector", model, purpose=Purpose.STORE.value)
+            await ensure_index(self._app.store, "memory_vector", self._model, purpose=Purpose.STORE.value)
         for space in self._held:
             await recount(self._desk, space)
         async with self._app.store.apart() as connection:

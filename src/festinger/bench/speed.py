@@ -1,10 +1,10 @@
 """The suites `speed` and `growth`: what does a recall cost in a large memory, and does it cost more the more there is?
 
-Up to a hundred thousand memories with generated texts; warm recalls, the first ones after a start, long cues, eight
+Up to a hundred thousand memories with generated texts, or a million in a long run; warm recalls, the first ones after a start, long cues, eight
 callers at once, a small space beside the large one. The measuring happens in `recalling`, in a process of its own.
 Beside it the same texts and vectors lie in other stores (`stores`), which are asked for the nearest ten. Vectors come
-from a toy whose vectors lie as those of texts do, and are made before the stopwatch runs, for everybody; what our embedder takes for a cue is added to our own numbers once, as
-`speed.recall.embedded`.
+from a toy whose vectors lie as those of texts do, and are made before the stopwatch runs, for everybody; what our
+embedder takes for a cue is added to our own numbers once, as `speed.recall.embedded`.
 """
 
 import json
@@ -29,6 +29,8 @@ from festinger.embedding.registry import open_embedder
 from festinger.settings.tree import EmbeddingSettings
 
 MS = 1000.0
+LARGE, MILLION = 100_000, 1_000_000
+"""Memories among which recalls have goals."""
 SENTENCES = 60
 """Cues that are embedded to see what that takes."""
 
@@ -38,6 +40,8 @@ SPEED_METRICS: Sequence[Metric] = (
     ),
     Metric(name="speed.recall.p95", unit="ms", about="the same, p95", goal=at_most(25)),
     Metric(name="speed.recall.10k.p50", unit="ms", about="the same at ten thousand", goal=at_most(12)),
+    Metric(name="speed.recall.1m.p50", unit="ms", about="the same at a million (`--long`)", goal=at_most(25)),
+    Metric(name="speed.recall.1m.p95", unit="ms", about="the same at a million, p95", goal=at_most(60)),
     Metric(name="speed.recall.embedded", unit="ms", about="median with embedding the cue", goal=at_most(15)),
     Metric(name="speed.recall.first", unit="ms", about="the first recalls after a start, median"),
     Metric(name="speed.recall.cpu", unit="ms", about="of it spent by our own process, mean"),
@@ -103,18 +107,27 @@ async def stands_of(bench: Bench) -> list[Stand]:
     file = bench.folder.parent / f"recalled-{bench.folder.name.rpartition('-')[2]}.json"
     if not file.exists():
         bench.say("Filling a large memory, and recalling.")
-        amount = "quick" if bench.quick else "full"
         async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home:
-            await run_apart("recalling", str(file), amount, str(bench.seed), home=home)
+            await run_apart("recalling", str(file), amount_of(bench), str(bench.seed), home=home)
     return [Stand(**each) for each in json.loads(file.read_bytes())]
+
+
+def amount_of(bench: Bench) -> str:
+    return "quick" if bench.quick else "long" if bench.long else "full"
+
+
+def stand_at(stands: Sequence[Stand], memories: int) -> Stand:
+    """What was measured nearest to a size."""
+    return min(stands, key=lambda each: abs(each.memories - memories))
 
 
 async def measure_speed(bench: Bench) -> Measured:
     stands = await stands_of(bench)
     embedding = await _embedding_seconds(bench)
-    systems, answers = await _others(bench, size=stands[-1].memories)
+    large = stand_at(stands, LARGE)
+    systems, answers = await _others(bench, size=large.memories)
     found = [*samples(stands, embedding=embedding), *_beside(stands, answers, embedding=embedding)]
-    return Measured(samples=found, systems=systems, curves=[spread(stands[-1], answers)])
+    return Measured(samples=found, systems=systems, curves=[spread(large, answers)])
 
 
 async def measure_growth(bench: Bench) -> Measured:
@@ -123,9 +136,8 @@ async def measure_growth(bench: Bench) -> Measured:
 
 
 def samples(stands: Sequence[Stand], *, embedding: float) -> list[Sample]:
-    """The numbers of one run, those of the largest size."""
-    last = stands[-1]
-    middle = min(stands, key=lambda each: abs(each.memories - 10_000))
+    """The numbers of one run: those of a hundred thousand, or of the largest size below."""
+    last, middle, most = stand_at(stands, LARGE), stand_at(stands, 10_000), stands[-1]
     warm = median(last.warm)
     found: dict[str, tuple[float, int]] = {
         "speed.recall.p50": (MS * warm, len(last.warm)),
@@ -143,7 +155,10 @@ def samples(stands: Sequence[Stand], *, embedding: float) -> list[Sample]:
         "size.resident": (last.door_mb, 1),
         "size.store": (last.store_mb, 1),
     }
-    found |= {f"speed.spread.{hops}": (MS * median(took), len(took)) for hops, took in last.led.items()}
+    if most.memories >= MILLION:
+        found["speed.recall.1m.p50"] = (MS * median(most.warm), len(most.warm))
+        found["speed.recall.1m.p95"] = (MS * percentile(most.warm, 0.95), len(most.warm))
+    found |= {f"speed.spread.{hops}": (MS * median(took), len(took)) for hops, took in most.led.items()}
     found |= {f"speed.recall.alike.{share}": (last.alike[share], COMPARED) for share in SHARES}
     return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
 
@@ -200,7 +215,7 @@ async def _others(bench: Bench, *, size: int) -> tuple[list[System], dict[str, A
         return [], {}
     embedder = Toy(await open_embedder(MODEL, Supplies(offline=True)))
     texts = list(islice(statements(bench.seed), size))
-    asked = cues(texts, AMOUNTS["quick" if bench.quick else "full"].cues, seed=bench.seed + size)
+    asked = cues(texts, AMOUNTS[amount_of(bench)].cues, seed=bench.seed + size)
     held, probes = [await _with_vectors(embedder, each) for each in (texts, asked)]
     systems, answers = [], {}
     for name in wanted:
@@ -227,7 +242,7 @@ def _beside(stands: Sequence[Stand], answers: dict[str, Asked], *, embedding: fl
             for kind, value in numbers.items()
         ]
     if mem0 := answers.get("mem0"):
-        times = (median(mem0.seconds) + embedding) / (median(stands[-1].warm) + embedding)
+        times = (median(mem0.seconds) + embedding) / (median(stand_at(stands, LARGE).warm) + embedding)
         found.append(
             Sample(metric="speed.recall.times_mem0", system=PRODUCT, value=times, n=len(mem0.seconds))
         )
@@ -277,7 +292,7 @@ SPEED = Suite(
 
 GROWTH = Suite(
     name="growth",
-    about="How the time and the room of recalling grow from a thousand memories to a hundred thousand.",
+    about="How the time and the room of recalling grow from a thousand memories to a hundred thousand, or a million.",
     metrics=GROWTH_METRICS,
     measure=measure_growth,
 )

@@ -48,6 +48,8 @@ class Bench:
     repeat: int = 3
     quick: bool = False
     """A few requests instead of thousands: shows that everything runs, measures nothing."""
+    long: bool = False
+    """Sizes up to a million, where a suite has them."""
     smoke: bool = False
     """A fixed third of the data and nothing that depends on the speed of the machine."""
     data: Data = field(default_factory=Data)

@@ -69,6 +69,9 @@ Limit = Annotated[
     int | None, typer.Option("--limit", min=1, help="At most so many items of a kind: a quick look.")
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="A few requests only: shows that it runs.")]
+Long = Annotated[
+    bool, typer.Option("--long", help="Up to a million memories in `speed` and `growth`: about an hour.")
+]
 Smoke = Annotated[
     bool, typer.Option("--smoke", help="Quality only, on a fixed third of the data, against its floors.")
 ]
@@ -101,6 +104,7 @@ async def bench(
     seed: Seed = 0,
     limit: Limit = None,
     quick: Quick = False,
+    long: Long = False,
     smoke: Smoke = False,
     baselines: Baselines = "all",
     peers: Peers = "none",
@@ -127,6 +131,7 @@ async def bench(
         seed=seed,
         repeat=repeat or 0,
         quick=quick,
+        long=long,
         smoke=smoke,
         data=Data(folder=data, limit=limit, third=smoke),
         baselines=None if baselines == "all" else frozenset(baselines.split(",")) - {"none"},

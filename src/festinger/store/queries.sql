@@ -471,6 +471,12 @@ select indexrelid from pg_index where indexrelid = to_regclass(quote_ident(%(ind
 -- Lets one process build an index; the lock ends with its connection.
 select pg_try_advisory_lock(hashtextextended('festinger index ' || %(index)s::text, 0)) as locked;
 
+-- name: make_room_for_index
+-- Lets this connection build an index in memory, as far as it needs it: beyond the 64 MB that a server gives, which
+-- hold some sixty thousand vectors of 384 numbers, building takes many times as long. Alone, because helpers would
+-- share that memory in /dev/shm, of which a container has little.
+select set_config('maintenance_work_mem', '1GB', false), set_config('max_parallel_maintenance_workers', '0', false);
+
 -- name: create_vector_index
 -- The index of one model, built beside running writes. The numbers are pgvector's usual m and twice its usual
 -- effort, which pays once and is searched ever after.
