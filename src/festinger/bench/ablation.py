@@ -24,6 +24,8 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "neighbours_words": {"context_weight": 0.0},
     "freshness_and_weight": {"prior_share": 0.0},
     "person_first": {"person_bonus": 0.0},
+    "speaker_first": {"speaker_bonus": 0.0},
+    "substance": {"substance": False},
     "newer_first": {"newer_first": False},
     "gate": {"abstain": False},
 }

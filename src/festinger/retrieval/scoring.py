@@ -18,8 +18,8 @@ from festinger.retrieval.gate import Bar, evidence
 from festinger.retrieval.hit import Hit
 from festinger.retrieval.spreading import Reached
 from festinger.retrieval.strangers import asks_of_strangers
+from festinger.retrieval.substance import substance
 from festinger.retrieval.weighing import (
-    SPEAKER_BONUS,
     TIME_BONUS,
     Lesson,
     Prior,
@@ -178,9 +178,10 @@ def prior_of(
         ),
         center=each.effective.center,
         person=person_bonus(each.origin, each.trust, settings=settings, asks_model=cue.asks_model),
-        speaker=SPEAKER_BONUS if each.type != MEMORY and each.speaker in cue.names else 0.0,
+        speaker=settings.speaker_bonus if each.type != MEMORY and each.speaker in cue.names else 0.0,
         time=TIME_BONUS * cue.span.certainty if cue.span is not None and is_inside else 0.0,
         helped=helped(lessons, most=settings.helped_max),
+        substance=substance(each) if settings.substance else 0.0,
         confidence=each.confidence,
     )
 

@@ -38,6 +38,7 @@ def why(hit: Hit, *, bar: Bar, now: datetime, settings: RetrievalSettings) -> di
         },
         "person": prior.person,
         "speaker": prior.speaker,
+        "substance": _short(prior.substance),
         "time": prior.time,
         "helped": _short(prior.helped),
         "helped_by": sorted({lesson.cue for lesson in hit.lessons}),

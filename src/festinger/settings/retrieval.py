@@ -44,6 +44,12 @@ class RetrievalSettings(Section):
         0.15, "Share of freshness and weight in a score; the rest is the match.", per_space=True, ge=0, le=1
     )
     person_bonus: float = key(0.2, "What is added for what a person said.", per_space=True, ge=0, le=1)
+    speaker_bonus: float = key(
+        0.2, "What is added for what the one said themselves who is asked about.", per_space=True, ge=0, le=1
+    )
+    substance: bool = key(
+        True, "Whether turns that tell little, being short, long or a question, stand behind.", per_space=True
+    )
     helped_max: float = key(
         0.25, "What outcomes with such a question add or take at most.", per_space=True, ge=0, le=1
     )
