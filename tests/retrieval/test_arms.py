@@ -442,7 +442,7 @@ def test_few_are_read_whole_and_what_a_filter_leaves_is_counted(
 
 def test_only_what_a_cue_can_be_found_by_is_searched():
     wish = wished("kiln", now=EPOCH)
-    words = {"memory_words", "turn_words"}
+    words = {"memory_words", "turn_words", "memories_called"}
 
     assert parts_searched(wish, read_of(), None, few=10) == frozenset()
     assert parts_searched(wish, read_of(("kiln",)), None, few=10) == words

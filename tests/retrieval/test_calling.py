@@ -38,7 +38,6 @@ def test_whatever_stands_around_it_a_name_is_heard_and_no_sign_is_a_name(before:
 async def test_a_memory_is_found_by_the_words_of_its_tags_and_not_by_its_labels(by_words: Recaller):
     await by_words.put(CLUSTER, tags=("k8s", "domain:code"))
     await by_words.put("Bob repairs bicycles.")
-    await by_words.settle()
 
     assert await by_words.texts("k8s?") == [CLUSTER]
     assert await by_words.texts("code") == []
@@ -46,11 +45,9 @@ async def test_a_memory_is_found_by_the_words_of_its_tags_and_not_by_its_labels(
 
 async def test_who_says_it_again_may_give_it_another_name(by_words: Recaller):
     await by_words.put(CLUSTER)
-    await by_words.settle()
     before = await by_words.texts("kube")
 
     await by_words.learn(CLUSTER, tags=("kube",))
-    await by_words.settle()
 
     assert before == []
     assert await by_words.texts("kube") == [CLUSTER]
@@ -61,7 +58,6 @@ async def test_what_is_called_by_name_in_a_long_question_is_told_and_says_so(min
     other = cue.replace("k8s", "them")
     mind.near.near |= {cue: 1.0, other: 1.0, CLUSTER: FAR}
     await mind.put(CLUSTER, tags=("k8s",))
-    await mind.settle()
     called = await mind.recall(cue, strict=True, explain=True)
     uncalled = await mind.recall(other, strict=True)
 

@@ -33,7 +33,7 @@ Q = queries_of("festinger.retrieval")
 
 FETCH = replace(Q["fetch"], packed=True)
 EMBEDDER = "embedder"
-NAMED = "named"
+NAMED, CALLED = "named", "called"
 INDEXED = "indexed"
 """What was found by the index of vectors, or near the beginning of all, and not by reading whatever may be seen."""
 MAY_GIVE_UP = frozenset({"memories_ranked", "memories_indexed", "memories_counted"})
@@ -176,8 +176,8 @@ async def find(
     arms: dict[str, list[UUID]] = {}
     for row in rows:
         arms.setdefault(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], []).append(row["ref"])
-    named = arms.pop(NAMED, [])
-    arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named]))
+    named, called = arms.pop(NAMED, []), arms.pop(CALLED, [])
+    arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named, *called]))
     if wish.blend is Blend.MIND:
         arms = _prefiltered(arms, rows, settings)
     return Found(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
@@ -235,6 +235,7 @@ def parts_searched(wish: Wish, read: CueRead, size: Size | None, *, few: int) ->
         "turn_words": wish.with_turns and bool(read.asked.terms),
         "memories_dated": wish.with_memories and read.asked.cue.span is not None,
         "turns_dated": wish.with_turns and read.asked.cue.span is not None,
+        "memories_called": wish.with_memories and bool(read.asked.terms),
         "memories_named": wish.with_memories and bool(read.asked.terms) and read.has_pieces,
         "turns_named": wish.with_turns and bool(read.asked.terms) and read.has_pieces,
     }
@@ -269,6 +270,7 @@ def _search(
         "memory_pool": pools[MEMORY],
         "turn_pool": pools[TURN],
         "terms": list(terms),
+        "called": " | ".join(map(quoted, chosen)),
         "queries": [quoted(term) for term in chosen],
         "memory_idf": [statistics[MEMORY].idf(term) for term in chosen],
         "turn_idf": [statistics[TURN].idf(term) for term in chosen],

@@ -1,8 +1,8 @@
 """By which names can a memory be called?
 
-By its tags, as far as they are words: `k8s` and `CI pipeline` name what it tells of, so it is searched by their words, and
-a cue in which one of them stands whole calls it. A tag with a colon, like `domain:code`, is a label to filter by that
-nobody says.
+By its tags, as far as they are words: `k8s` and `CI pipeline` name what it tells of. It is found by their words in the
+moment it is stored, and a cue in which one of them stands whole calls it. A tag with a colon, like `domain:code`, is a
+label to filter by that nobody says; the table leaves it out too.
 """
 
 import re

@@ -25,7 +25,6 @@ EVENTS = 1_000
 
 HEARD = {
     "fact_learned": ("memory",),
-    "fact_confirmed": ("memory",),
     "memory_superseded": ("old", "new"),
     "memory_merged": ("memory", "into"),
     "memory_archived": ("memory",),
@@ -35,7 +34,7 @@ HEARD = {
     "memory_released": ("memory",),
     "memory_edited": ("memory",),
 }
-"""What changes the words that stand, and whose they are; who says something again may give it another name."""
+"""What changes the words that stand, and whose they are."""
 
 
 async def wait_for_counting(

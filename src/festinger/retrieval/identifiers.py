@@ -1,8 +1,7 @@
 """By which pieces can a number, a path or an address be found?
 
 The index of words keeps what looks like an identifier whole: whoever remembers half of it would not find it. So its
-pieces are kept apart, and a word of a cue that is such a piece counts as a word that the text holds. So do words of the
-names that a memory is called by.
+pieces are kept apart, and a word of a cue that is such a piece counts as a word that the text holds.
 """
 
 import re
@@ -10,7 +9,6 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from festinger.ids import SpaceId
-from festinger.retrieval.calling import names_of
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -34,11 +32,9 @@ def pieces(text: str) -> list[str]:
 
 
 async def keep_pieces(transaction: Transaction, space: SpaceId, source: str, refs: Sequence[UUID]) -> None:
-    """Bring the pieces of some texts, and the names of memories, up to what those say now."""
+    """Bring the pieces of some texts up to what those say now."""
     rows = await transaction.all(Q["texts_of"], space=space, source=source, refs=list(refs))
-    found = [
-        (row["ref"], piece) for row in rows for piece in (*pieces(row["content"]), *names_of(row["tags"]))
-    ]
+    found = [(row["ref"], piece) for row in rows for piece in pieces(row["content"])]
     await transaction.run(
         Q["keep_pieces"],
         space=space,

@@ -81,12 +81,12 @@ select s.turn_id, s.embedding::halfvec({dims}) <=> %(probe)s::halfvec as far fro
 where s.model = {model}
 
 -- name: candidates
--- What each way of searching finds: by meaning, by words, by time, by a piece of an identifier; only the ways that are
+-- What each way of searching finds: by meaning, by words, by time, by a tag, by a piece of an identifier; only the ways that are
 -- named stand in it. Who may be seen is said once for memories and once for turns, and holds for every way. By meaning
 -- few are read whole and many by the index, which is told apart; where nearly all may be seen, that is asked of the
 -- nearest alone, and where a filter may leave few of many, it is looked how many are left. Each says how good it is in its way, where that is known here.
 with eligible as not materialized (
-    select m.space_id, m.id, m.content_tsv, coalesce(m.event_time, m.created_at) as happened from memory m
+    select m.space_id, m.id, m.content_tsv, m.tags_tsv, coalesce(m.event_time, m.created_at) as happened from memory m
     where m.space_id = %(space)s and
       -- use: seen_memories
       and (%(must)s::text is null or m.content_tsv @@ %(must)s::tsquery)
@@ -257,6 +257,14 @@ select 'named', 'memory', named.id, null::double precision from (
     group by e.id order by count(*) desc, e.id limit %(arm)s
 ) as named
 -- end
+-- when: memories_called
+union all
+select 'called', 'memory', called.id, null::double precision from (
+    select e.id from eligible e
+    where e.tags_tsv <> ''::tsvector and e.tags_tsv @@ %(called)s::tsquery
+    limit %(close)s
+) as called
+-- end
 -- when: turns_named
 union all
 select 'named', 'turn', named.turn_id, null::double precision from (
@@ -322,6 +330,10 @@ cross join lateral (
     select array_agg(h.lexeme) as terms, array_agg(h.times) as own, null::integer[] as beside from (
         select u.lexeme, coalesce(cardinality(u.positions), 1) as times
         from unnest(m.content_tsv) as u (lexeme, positions, weights) where u.lexeme = any(%(terms)s)
+        union all
+        select u.lexeme, 1 from unnest(m.tags_tsv) as u (lexeme, positions, weights)
+        where m.tags_tsv <> ''::tsvector and u.lexeme = any(%(terms)s)
+          and u.lexeme <> all(tsvector_to_array(m.content_tsv))
         -- when: named
         union all
         select p.part, 1 from identifier_part p
@@ -799,11 +811,11 @@ order by m.id
 limit %(limit)s;
 
 -- name: texts_of
--- What some memories or turns say now, as far as they are searched, and what memories are called.
-select m.id as ref, m.content, m.tags from memory m
+-- What some memories or turns say now, as far as they are searched.
+select m.id as ref, m.content from memory m
 where %(source)s = 'memory' and m.space_id = %(space)s and m.id = any(%(refs)s) and m.status = 'active'
 union all
-select t.turn_id, string_agg(t.content, '' order by t.part), '{}' from turn_index t
+select t.turn_id, string_agg(t.content, '' order by t.part) from turn_index t
 where %(source)s = 'turn' and t.space_id = %(space)s and t.turn_id = any(%(refs)s)
 group by t.turn_id;
 

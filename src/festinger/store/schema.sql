@@ -2,6 +2,10 @@
 
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 
+CREATE FUNCTION public.tag_words(language regconfig, tags text[]) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ select to_tsvector(language, coalesce(string_agg(tag, ' '), '')) from unnest(tags) as tag where tag !~ ':' $$;
+
 CREATE TABLE public.alias (
     space_id text NOT NULL,
     token text NOT NULL,
@@ -788,6 +792,7 @@ CREATE TABLE public.memory (
     version integer DEFAULT 1 NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    tags_tsv tsvector GENERATED ALWAYS AS (public.tag_words(language, tags)) STORED,
     CONSTRAINT memory_access_count_check CHECK ((access_count >= 0)),
     CONSTRAINT memory_cause_count_check CHECK ((cause_count >= 0)),
     CONSTRAINT memory_check CHECK (((superseded_by IS NOT NULL) = (status = ANY (ARRAY['superseded'::text, 'merged'::text])))),
@@ -859,6 +864,8 @@ COMMENT ON COLUMN public.memory.utility_score IS 'how useful it proved, for prom
 COMMENT ON COLUMN public.memory.event_time IS 'when it happened, not when it was said';
 
 COMMENT ON COLUMN public.memory.version IS 'rises with each change of what it says or of its state';
+
+COMMENT ON COLUMN public.memory.tags_tsv IS 'words of its tags but for labels like `domain:code`';
 
 CREATE TABLE public.memory_change (
     space_id text NOT NULL,
@@ -2486,6 +2493,8 @@ CREATE INDEX judgement_texts ON public.judgement USING btree (space_id, old_hash
 CREATE UNIQUE INDEX judgement_waiting ON public.judgement USING btree (space_id, old_ref, new_ref) WHERE (NOT final);
 
 CREATE INDEX learn_key_at ON public.learn_key USING btree (space_id, at);
+
+CREATE INDEX memory_called ON public.memory USING gin (tags_tsv) WHERE (tags_tsv <> ''::tsvector);
 
 CREATE INDEX memory_change_memories ON public.memory_change USING gin (memory_ids);
 
