@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.retrieval.gate import Bar, evidence, is_open
+from festinger.retrieval.gate import FOR_BREADTH, Bar, evidence, is_open
 
 MEASURED = Bar(threshold=0.46, reference=0.60)
 
@@ -22,6 +22,13 @@ def test_without_vectors_words_alone_decide():
     assert evidence(Bar(), cosine=None, coverage=0.3) == 0.3
     assert is_open(Bar(), [0.25])
     assert not is_open(Bar(), [0.24])
+
+
+def test_what_is_so_long_that_it_holds_a_little_of_everything_counts_less_and_never_below_nothing():
+    long = evidence(MEASURED, cosine=0.3, coverage=0.5, breadth=2.0)
+
+    assert long == pytest.approx(0.5 - 2.0 * FOR_BREADTH)
+    assert evidence(Bar(), cosine=None, coverage=0.05, breadth=2.0) == 0.0
 
 
 @pytest.mark.requirement("R-71")

@@ -13,7 +13,8 @@ WORTH = {"budget": 3.0, "grocery": 3.0, "month": 1.0}
 
 
 def said(text: str, **counts: float) -> Candidate:
-    return candidate(1, type="turn", content=text, held=Held(counts=counts, length=9))
+    beside = frozenset(word for word, count in counts.items() if count < 1)
+    return candidate(1, type="turn", content=text, held=Held(counts=counts, length=9, beside=beside))
 
 
 FIRST = said("Our monthly grocery budget is $500.", budget=1.0, grocery=1.0, month=1.0)

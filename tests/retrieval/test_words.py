@@ -67,6 +67,8 @@ def test_coverage_is_the_share_of_what_the_words_say():
         known.idf("rare") / total
     )
     assert coverage(Held(counts={}, length=3), known, terms) == 0.0
+    around = Held(counts={"rare": 0.8, "tea": 1}, length=3, beside=frozenset({"rare"}))
+    assert coverage(around, known, ("rare",)) == 0.0, "its neighbour holds it"
     assert coverage(Held(counts={}, length=3), known, ()) == 0.0
 
 

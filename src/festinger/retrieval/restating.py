@@ -13,24 +13,18 @@ from festinger.retrieval.candidate import Candidate
 MOSTLY = 0.7
 """Share of what either holds of a cue that both must hold, by what the words say. Chosen on the developers' half: from
 0.5 to 0.7 the newer comes first as often, and the less is shared the more often it stands before what answers better."""
-IN_ITSELF = 1.0
-"""A word counts once where it stands in a turn, and less where it only stands beside it."""
 
 _AMOUNT = re.compile(r"\d(?:[\d,.:]*\d)?")
 
 
 def restates(one: Candidate, other: Candidate, *, worth: Callable[[str], float]) -> bool:
     """Whether both tell of the same with different numbers; `worth` is how much a word of the cue says."""
-    mine, yours = _own_words(one), _own_words(other)
+    mine, yours = one.held.inside, other.held.inside
     shared = sum(map(worth, sorted(mine & yours)))
     if shared <= 0.0 or shared < MOSTLY * sum(map(worth, sorted(mine | yours))):
         return False
     said, said_again = _amounts(one), _amounts(other)
     return bool(said and said_again) and said != said_again
-
-
-def _own_words(each: Candidate) -> set[str]:
-    return {word for word, count in each.held.counts.items() if count >= IN_ITSELF}
 
 
 def _amounts(each: Candidate) -> set[str]:

@@ -18,7 +18,7 @@ from festinger.retrieval.gate import Bar, evidence
 from festinger.retrieval.hit import Hit
 from festinger.retrieval.spreading import Reached
 from festinger.retrieval.strangers import asks_of_strangers
-from festinger.retrieval.substance import substance
+from festinger.retrieval.substance import breadth, substance
 from festinger.retrieval.weighing import (
     TIME_BONUS,
     Lesson,
@@ -128,6 +128,7 @@ def scored(
                     thresholds.bar,
                     cosine=each.best,
                     coverage=max(covered, STRONG_COVERAGE) if called else covered,
+                    breadth=breadth(each.content),
                     of_strangers=of_strangers,
                 ),
                 called=called,

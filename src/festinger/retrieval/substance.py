@@ -21,11 +21,15 @@ FOR_ASKING = 0.1
 _ASKS = re.compile(r"\?[\s\"'”’)\]]*\Z")
 
 
+def breadth(text: str) -> float:
+    """How much longer a text is than one that is about one thing, in e-folds."""
+    return math.log(max(len(text) / LONG, 1.0))
+
+
 def substance(each: Candidate) -> float:
     """What speaks against a turn because it tells little: 0 or less."""
     if each.is_memory:
         return 0.0
-    length = max(1, len(each.content))
-    beyond = math.log(max(SHORT / length, length / LONG, 1.0))
+    beyond = math.log(max(SHORT / max(1, len(each.content)), 1.0)) + breadth(each.content)
     leaves_it = each.speaker is not None and _ASKS.search(each.content) is not None
     return -FOR_LENGTH * beyond - (FOR_ASKING if leaves_it else 0.0)

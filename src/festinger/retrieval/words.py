@@ -46,6 +46,13 @@ class Held:
 
     counts: Mapping[str, float]
     length: int
+    beside: frozenset[str] = frozenset()
+    """Those that stand only right before or after it."""
+
+    @property
+    def inside(self) -> set[str]:
+        """Those that stand in the text itself."""
+        return {term for term, count in self.counts.items() if count} - self.beside
 
 
 NOTHING_HELD = Held(counts={}, length=0)
@@ -65,7 +72,8 @@ def held(
         term: inside + context_weight * outside
         for term, inside, outside in zip(terms or (), own or (), around, strict=True)
     }
-    return Held(counts=counts, length=length)
+    only_around = frozenset(term for term, inside in zip(terms or (), own or (), strict=True) if not inside)
+    return Held(counts=counts, length=length, beside=only_around)
 
 
 def bm25(text: Held, statistics: Statistics, *, k1: float, b: float) -> float:
@@ -80,13 +88,14 @@ def bm25(text: Held, statistics: Statistics, *, k1: float, b: float) -> float:
 
 
 def coverage(text: Held, statistics: Statistics, terms: Sequence[str]) -> float:
-    """Which share of what the words of a cue say stands in a text, its surroundings included."""
+    """Which share of what the words of a cue say stands in a text itself: what stands beside it speaks for its neighbour."""
     if not text.counts:
         return 0.0
     all_of_it = sum(statistics.idf(term) for term in terms)
     if not all_of_it:
         return 0.0
-    return sum(statistics.idf(term) for term in terms if text.counts.get(term)) / all_of_it
+    inside = text.inside
+    return sum(statistics.idf(term) for term in terms if term in inside) / all_of_it
 
 
 def rarest(terms: Sequence[str], statistics: Statistics, *, most: int = MOST_TERMS) -> list[str]:
