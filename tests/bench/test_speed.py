@@ -44,6 +44,7 @@ SMALL, MIDDLE, LARGE, MILLION = (
         store_mb=50.0,
         disk_bytes=memories * 4096,
         alike={"100": 0.97, "10": 1.0, "1": 1.0},
+        worn=[0.011],
         led={"1": [0.002], "2": [0.003, 0.004, 0.005]},
     )
     for memories, took in ((1_000, 0.01), (10_000, 0.01), (100_000, 0.04), (1_000_000, 0.09))
@@ -87,6 +88,7 @@ def test_the_numbers_are_those_of_the_largest_size():
     assert found["speed.recall.throughput"] == pytest.approx(100.0)
     assert found["size.disk"] == pytest.approx(4.0)
     assert found["speed.spread.2"] == pytest.approx(4.0)
+    assert found["speed.recall.worn"] == pytest.approx(1.1)
     assert spread(LARGE, {}).points["festinger"][-1] == pytest.approx((40.0, 0.95))
 
 

@@ -1,5 +1,6 @@
 """After the answer a recall is counted, and nothing more: no weight moves, and no fault of it reaches the caller."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,9 @@ from festinger.retrieval.replay import replay
 from festinger.retrieval.wish import wished
 from festinger.seeing.metrics import RECALL_UNRECORDED
 from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
 
+Q = queries_of("festinger.retrieval")
 TEA = ("Tea is green.", "Tea is hot.", "Tea is cheap.")
 MOVED_BY_USE = (
     "select id, weight_alpha, weight_beta, confidence, last_accessed, last_confirmed, access_count, access_times"
@@ -108,3 +111,12 @@ async def test_comparing_judging_browsing_and_replaying_count_nothing(by_words: 
     assert await rows(by_words.store, COUNTED) == counted
     assert by_words.read == read
     assert len(await recalls(by_words.searching, MAIN_SPACE)) == 1
+
+
+@pytest.mark.requirement("R-82")
+@pytest.mark.parametrize("name", ["read_cue", "count_searchable", "candidates", "fetch"])
+def test_nothing_that_grows_with_each_recall_is_read_before_the_answer(name: str):
+    read = set(re.findall(r"\b(?:from|join)\s+(\w+)", Q[name].sql))
+
+    assert read, "it reads some table"
+    assert read.isdisjoint({"recall", "recall_hit", "surfacing", "event"})

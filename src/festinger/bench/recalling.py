@@ -13,8 +13,9 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from uuid import UUID
@@ -28,6 +29,7 @@ from festinger.bench.leading import led_on
 from festinger.bench.start import family_of, held_by
 from festinger.bench.suite import silence
 from festinger.bench.toy import Toy
+from festinger.bench.wearing import worn
 from festinger.clock import system_stopwatch
 from festinger.embedding.embedder import Embedder, Purpose
 from festinger.errors import CannotStart, StoreDown
@@ -82,12 +84,14 @@ class Amount:
     long_cues: int = 20
     groups: int = 1_000
     """Recalls that link what they brought to mind, before it is walked along their links."""
+    recalls: int = 100_000
+    """Recalls whose records lie in the store when it is asked for the last time."""
 
 
 AMOUNTS = {
     "full": Amount(),
     "long": Amount(sizes=(1_000, 10_000, 100_000, 1_000_000)),
-    "quick": Amount(sizes=(40, 80, 120), cues=6, warming=2, long_cues=2, groups=4),
+    "quick": Amount(sizes=(40, 80, 120), cues=6, warming=2, long_cues=2, groups=4, recalls=60),
 }
 
 
@@ -110,6 +114,8 @@ class Stand:
     """Share of the nearest that the search by meaning gives, by how much a filter leaves."""
     led: dict[str, list[float]] = field(default_factory=dict)
     """Walks along what came to mind together, by the steps beyond a partner."""
+    worn: list[float] = field(default_factory=list)
+    """Warm recalls after very many others."""
     refused: int = 0
     """Recalls that the store had no time for at first."""
 
@@ -164,6 +170,27 @@ class Recalling:
         """How long walks take along links that were not there before."""
         place = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("leading"))
         return await led_on(self._desk, place, self._ids, groups=amount.groups, seed=self._seed)
+
+    async def worn(self, amount: Amount) -> list[float]:
+        """Warm recalls once more, after very many others."""
+        return await worn(
+            self._app.store,
+            MAIN_SPACE,
+            await self._asked(MAIN_SPACE, amount.cues),
+            ask=partial(self._took, MAIN_SPACE),
+            count=self._counted,
+            recalls=amount.recalls,
+            sample=amount.warming,
+        )
+
+    async def _counted(self, cue: str) -> float:
+        """Ask so that it is written down, and wait until it is."""
+        written: list[Awaitable[None]] = []
+        place = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
+        wish = wished(cue, now=self._app.tools.clock(), limit=LIMIT)
+        found = await recall(replace(self._desk, later=written.append), place, wish, door="bench")
+        await asyncio.gather(*written)
+        return found.took
 
     async def _alike(self, asked: Sequence[str], tag: str) -> float:
         """How much of what lies nearest among the memories with a tag is found."""
@@ -294,6 +321,7 @@ async def measure(app: App, amount: Amount, *, seed: int, home: Path) -> list[St
         stands.append(await recalling.stand(size, amount, small=small))
         _weigh(stands[-1], home)
     stands[-1].led = await recalling.led_on(amount)
+    stands[-1].worn = await recalling.worn(amount)
     return stands
 
 

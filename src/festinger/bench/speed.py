@@ -81,6 +81,12 @@ SPEED_METRICS: Sequence[Metric] = (
         about="what a few lead on to, a step beyond a partner",
         goal=at_most(5),
     ),
+    Metric(
+        name="speed.recall.worn",
+        unit="times",
+        about="a warm recall after a hundred thousand others against before",
+        goal=at_most(1.2),
+    ),
     Metric(name="speed.spread.2", unit="ms", about="the same, two steps beyond", goal=at_most(15)),
     Metric(name="size.disk", unit="KB", about="a memory on disk with its indexes", goal=at_most(6)),
     Metric(name="size.resident", unit="MB", about="the process that recalls", goal=at_most(700)),
@@ -155,6 +161,7 @@ def samples(stands: Sequence[Stand], *, embedding: float) -> list[Sample]:
         "size.resident": (last.door_mb, 1),
         "size.store": (last.store_mb, 1),
     }
+    found["speed.recall.worn"] = (median(most.worn) / median(most.warm), len(most.worn))
     if most.memories >= MILLION:
         found["speed.recall.1m.p50"] = (MS * median(most.warm), len(most.warm))
         found["speed.recall.1m.p95"] = (MS * percentile(most.warm, 0.95), len(most.warm))
