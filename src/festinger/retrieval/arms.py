@@ -42,6 +42,9 @@ RANKED_FROM = 1_000
 """Fewer memories are read whole with all that says who may see them: there is nothing to be saved."""
 NO_MODEL = VectorModel(name="", dims=1)
 """Stands where a query names a model and none is searched by."""
+LOOKED_AT = 200
+"""Vectors that the index keeps in view. Measured among 100,000 that lie as those of texts do: of the nearest 50 it gives
+.91 with 100, .954 with 150 and .967 with 200, at less than a millisecond more."""
 CLOSE = 200
 """Texts that share the most telling words and are scored exactly."""
 LESSONS = 20
@@ -124,6 +127,7 @@ async def read_words(
         mature=desk.terms(place.space).retrieval.mature_from,
         # The search hangs on how rare the words are; to say so here saves asking once more.
         then=Plan.ANEW,
+        looked_at=str(LOOKED_AT),
     )
     terms = [row for row in rows if row["term"] is not None]
     first = rows[0]
