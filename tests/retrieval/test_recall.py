@@ -253,7 +253,7 @@ async def test_three_questions_to_the_store_and_nothing_written_before_the_answe
 
     await mind.recall("green tea")
 
-    assert watched.asked == ["limit_statement", "read_cue", "candidates", "choose_plan", "fetch"]
+    assert watched.asked == ["limit_statement", "read_cue", "candidates", "fetch"]
     assert await rows(mind.store, "select * from recall") == []
 
 

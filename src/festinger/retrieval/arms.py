@@ -175,7 +175,9 @@ async def find(
         rows = await transaction.all(query.only(chosen), **given, few=few)
         if gave_up(rows, chosen, near=given["near"]):
             chosen = chosen - MAY_GIVE_UP | {"memories_whole"}
+            await transaction.plan(Plan.ANEW)
             rows = await transaction.all(query.only(chosen), **given, few=few)
+    rows = [row for row in rows if row["ref"] is not None]
     types = {row["ref"]: row["type"] for row in rows}
     arms: dict[str, list[UUID]] = {}
     for row in rows:
@@ -270,6 +272,7 @@ def _search(
         "agent": place.agent,
         "open_episode": read.open_episode,
         "must": read.must,
+        "then": Plan.KEPT,
         "probe": halfvec(probe.vector) if probe else None,
         "memory_pool": pools[MEMORY],
         "turn_pool": pools[TURN],

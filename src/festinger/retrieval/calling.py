@@ -6,7 +6,7 @@ label to filter by that nobody says; the table leaves it out too.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 LABEL = ":"
 SHORTEST = 2
@@ -23,6 +23,8 @@ def spoken(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def called_by(tags: Iterable[str], said: str) -> tuple[str, ...]:
+def called_by(tags: Sequence[str], said: str) -> tuple[str, ...]:
     """The names that stand whole in what was said, which is given as `spoken`."""
+    if not tags:
+        return ()
     return tuple(name for name in names_of(tags) if f" {spoken(name)} " in f" {said} ")

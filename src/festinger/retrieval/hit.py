@@ -112,7 +112,7 @@ def without_twins(hits: Sequence[Hit], *, bar: float | None) -> list[Hit]:
     alike = _alike([hit.candidate for hit in near], bar=bar)
     also: dict[int, list[UUID]] = {}
     for place, hit in enumerate(near):
-        twin = next((at for at in alike[place] if at in also), None)
+        twin = next((at for at in alike[place] if at in also), None) if alike[place] else None
         if twin is None:
             also[place] = []
         else:

@@ -126,7 +126,9 @@ with eligible as not materialized (
     order by (select sum(a.turn_idf) from asked a where s.content_tsv @@ a.q) desc nulls last, s.len, s.turn_id
     limit %(close)s
 )
-select null::text as arm, null::text as type, null::uuid as ref, null::double precision as score where false
+-- A row without a hit: what follows is done alike whatever was found, and is planned once for all.
+select 'planned' as arm, set_config('plan_cache_mode', %(then)s, true) as type, null::uuid as ref,
+    null::double precision as score
 -- when: memories_whole
 union all
 select 'vector', 'memory', near.id, -near.far from (

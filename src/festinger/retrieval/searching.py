@@ -83,7 +83,6 @@ async def _search(
             transaction, place, wish, read=read, probe=probe, size=size, settings=settings, few=desk.few
         )
         seeds = seeds_of(found, wish, k=settings.rrf_k)
-        await transaction.plan(Plan.KEPT)
         candidates = await fetch(
             desk,
             transaction,

@@ -67,12 +67,15 @@ def held(
     context_weight: float,
 ) -> Held:
     """What a row says of its words: how often each stands in the text, and how often only beside it."""
-    around = beside or [0] * len(terms or ())
+    if not terms or not own:
+        return Held(counts={}, length=length)
+    if not beside:
+        return Held(counts=dict(zip(terms, own, strict=True)), length=length)
     counts = {
         term: inside + context_weight * outside
-        for term, inside, outside in zip(terms or (), own or (), around, strict=True)
+        for term, inside, outside in zip(terms, own, beside, strict=True)
     }
-    only_around = frozenset(term for term, inside in zip(terms or (), own or (), strict=True) if not inside)
+    only_around = frozenset(term for term, inside in zip(terms, own, strict=True) if not inside)
     return Held(counts=counts, length=length, beside=only_around)
 
 
