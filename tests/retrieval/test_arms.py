@@ -360,6 +360,7 @@ async def nearest(
     return list(found.arms.get("vector", ()))
 
 
+@pytest.mark.requirement("R-14")
 async def test_no_filter_makes_the_arm_give_less_than_there_is(store: Store):
     mind = Recaller(store, near={"The plain note.": 0.9})
     rare = await mind.put(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.retrieval.recalling import Recaller
 
-from festinger.retrieval.calling import called_by, names_of, spoken
+from festinger.retrieval.calling import MOST_BEARERS, called_by, callings, names_of, spoken
 
 CLUSTER = "Services are deployed to a cluster on EKS."
 FAR = 0.35
@@ -33,6 +33,12 @@ def test_a_name_calls_where_it_stands_whole(cue: str, called: tuple[str, ...]):
 def test_whatever_stands_around_it_a_name_is_heard_and_no_sign_is_a_name(before: str, after: str):
     assert called_by(("harbour crane",), spoken(f"{before} Harbour-Crane, {after}")) == ("harbour crane",)
     assert names_of(("++", "a", "", "x:y")) == []
+
+
+def test_what_many_bear_is_no_name():
+    few, many = [("k8s", "work")] * MOST_BEARERS, [("work",)]
+
+    assert callings([*few, *many], "k8s at work?") == [("k8s",)] * MOST_BEARERS + [()]
 
 
 async def test_a_memory_is_found_by_the_words_of_its_tags_and_not_by_its_labels(by_words: Recaller):

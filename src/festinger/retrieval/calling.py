@@ -6,10 +6,13 @@ label to filter by that nobody says; the table leaves it out too.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 LABEL = ":"
 SHORTEST = 2
+MOST_BEARERS = 5
+"""What more memories bear is no name but a class of them: `work` calls none of them."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -28,3 +31,11 @@ def called_by(tags: Sequence[str], said: str) -> tuple[str, ...]:
     if not tags:
         return ()
     return tuple(name for name in names_of(tags) if f" {spoken(name)} " in f" {said} ")
+
+
+def callings(many: Sequence[Sequence[str]], text: str) -> list[tuple[str, ...]]:
+    """Of each of many memories, by their tags, the names by which a text calls it and few others."""
+    said = spoken(text)
+    called = [called_by(tags, said) for tags in many]
+    bearers = Counter(name for names in called for name in names)
+    return [tuple(name for name in names if bearers[name] <= MOST_BEARERS) for names in called]

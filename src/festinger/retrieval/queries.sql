@@ -265,7 +265,7 @@ union all
 select 'called', 'memory', called.id, null::double precision from (
     select e.id from eligible e
     where e.tags_tsv <> ''::tsvector and e.tags_tsv @@ %(called)s::tsquery
-    limit %(close)s
+    order by e.id limit %(arm)s
 ) as called
 -- end
 -- when: turns_named

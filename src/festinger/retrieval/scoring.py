@@ -10,7 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from festinger.embedding.profiles import Profile, Threshold
-from festinger.retrieval.calling import called_by, spoken
+from festinger.retrieval.calling import callings
 from festinger.retrieval.candidate import MEMORY, Candidate
 from festinger.retrieval.cue import Cue
 from festinger.retrieval.fusing import blended, ranks, rrf
@@ -108,14 +108,13 @@ def scored(
     of_strangers = asks_of_strangers(
         asked.cue.proper, asked.terms, statistics=asked.statistics.values(), candidates=candidates
     )
-    said = spoken(asked.cue.text)
+    called = callings([each.tags for each in candidates], asked.cue.text)
     hits = []
     for place, each in enumerate(candidates):
         lessons = telling(each.lessons, bar=thresholds.check)
         prior = prior_of(each, asked, settings=settings, lessons=lessons)
         way = reached.get(each.ref)
         covered = coverage(each.held, asked.statistics[each.type], asked.terms)
-        called = called_by(each.tags, said)
         hits.append(
             Hit(
                 candidate=each,
@@ -127,11 +126,11 @@ def scored(
                 evidence=evidence(
                     thresholds.bar,
                     cosine=each.best,
-                    coverage=max(covered, STRONG_COVERAGE) if called else covered,
+                    coverage=max(covered, STRONG_COVERAGE) if called[place] else covered,
                     breadth=breadth(each.content),
                     of_strangers=of_strangers,
                 ),
-                called=called,
+                called=called[place],
                 prior=prior,
                 places=places[place],
                 is_dormant=is_dormant(each, settings) and not wakes(each, covered, thresholds),
