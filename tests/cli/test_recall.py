@@ -19,8 +19,15 @@ def test_a_cue_brings_what_is_remembered_or_says_that_nothing_is(shell: Shell):
     assert (nothing.code, nothing.out.startswith("nothing relevant remembered (")) == (0, True)
 
 
-def test_options_say_of_what_kind_and_of_when(shell: Shell):
-    shell("learn", HARBOUR)
+def test_a_tag_is_a_word_to_find_it_by(shell: Shell):
+    shell("learn", HARBOUR, "--tag", "customs")
+
+    assert HARBOUR in shell("recall", "customs?").out
+    assert shell("recall", "plumbers?").out.startswith("nothing relevant remembered (")
+
+
+def test_options_say_of_what_kind_with_which_tag_and_of_when(shell: Shell):
+    shell("learn", HARBOUR, "--tag", "customs")
 
     found = {
         words: len(shell("recall", CUE, *words, "--json").json["items"])
@@ -28,11 +35,13 @@ def test_options_say_of_what_kind_and_of_when(shell: Shell):
             ("--limit", "1"),
             ("--kind", "fact"),
             ("--kind", "insight"),
+            ("--tag", "customs"),
+            ("--tag", "port"),
             ("--since", "2020-01-01"),
             ("--until", "2020-01-01"),
             ("--as-of", "2020-01-01"),
         )
     }
 
-    assert list(found.values()) == [1, 1, 0, 1, 0, 0]
+    assert list(found.values()) == [1, 1, 0, 1, 0, 1, 0, 0]
     assert shell("recall", CUE, "--limit", "0").code == 2

@@ -21,6 +21,9 @@ async def recall(
     cue: Annotated[str, typer.Argument(help="What should come to mind.")],
     limit: Annotated[int, typer.Option("--limit", min=1, max=100, help="At most so many.")] = 5,
     kind: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be repeated.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", help="Only what bears this tag; may be repeated.")
+    ] = None,
     since: Annotated[datetime | None, typer.Option("--since", help="Only what happened since (UTC).")] = None,
     until: Annotated[datetime | None, typer.Option("--until", help="Only what happened until (UTC).")] = None,
     as_of: Annotated[datetime | None, typer.Option("--as-of", help="As it was believed then (UTC).")] = None,
@@ -31,7 +34,7 @@ async def recall(
     Example: festinger recall 'what is the build server called?'
     """
     asked: dict[str, Any] = {"limit": limit, "kinds": kind or None, "explain": explain}
-    asked |= {"since": since, "until": until, "as_of": as_of}
+    asked |= {"tags": tag or (), "since": since, "until": until, "as_of": as_of}
     async with outlook(desk) as world:
         found = await world.recall(cue, **asked)
     rows = (
