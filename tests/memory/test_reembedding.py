@@ -117,7 +117,7 @@ async def test_vectors_of_a_former_model_can_be_dropped_and_those_of_the_present
     mind.embedder = other_model()
     await reembed(mind.desk, MAIN_SPACE, report=report)
 
-    assert await drop_vectors(mind.desk, MAIN_SPACE, OLD) == 2
+    assert await drop_vectors(mind.desk, MAIN_SPACE, OLD) == 1
     with pytest.raises(BadInput, match="embeds now"):
         await drop_vectors(mind.desk, MAIN_SPACE, NEW)
 

@@ -113,7 +113,6 @@ async def test_comparing_judging_browsing_and_replaying_count_nothing(by_words: 
     assert len(await recalls(by_words.searching, MAIN_SPACE)) == 1
 
 
-@pytest.mark.requirement("R-82")
 @pytest.mark.parametrize("name", ["read_cue", "count_searchable", "candidates", "fetch"])
 def test_nothing_that_grows_with_each_recall_is_read_before_the_answer(name: str):
     read = set(re.findall(r"\b(?:from|join)\s+(\w+)", Q[name].sql))

@@ -1,4 +1,4 @@
--- What measurements ask of a store that they filled themselves, and will throw away.
+-- What measurements ask of a store that they filled themselves. They read, and write nothing.
 
 -- name: derived_from_turns
 -- Which memories were learnt from some turns.
@@ -36,23 +36,3 @@ from memory_link l where l.space_id = %(space)s
 union all
 select 'vector ' || v.memory_id || ' ' || v.purpose || ' ' || v.model, md5(v.embedding::text)
 from memory_vector v where v.space_id = %(space)s;
-
--- name: count_recalls
--- How many recalls were written down.
-select count(*) as recalls from recall r where r.space_id = %(space)s;
-
--- name: multiply_recalls
--- Writes the records of all recalls down again, so many times, as if each had been made by itself.
-with again as (
-    select r.id as was, gen_random_uuid() as id from recall r, generate_series(1, %(times)s)
-    where r.space_id = %(space)s
-), copied as (
-    insert into recall (space_id, id, at, agent_id, session_id, door, cue, cue_hash, settings_hash, embedder, abstained,
-        below, took_ms)
-    select r.space_id, a.id, r.at, r.agent_id, r.session_id, r.door, r.cue, r.cue_hash, r.settings_hash, r.embedder,
-        r.abstained, r.below, r.took_ms
-    from again a join recall r on r.space_id = %(space)s and r.id = a.was
-)
-insert into recall_hit (space_id, recall_id, position, type, ref, score, evidence, why, shown, dropped_because)
-select h.space_id, a.id, h.position, h.type, h.ref, h.score, h.evidence, h.why, h.shown, h.dropped_because
-from again a join recall_hit h on h.space_id = %(space)s and h.recall_id = a.was;

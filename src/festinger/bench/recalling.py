@@ -84,14 +84,14 @@ class Amount:
     long_cues: int = 20
     groups: int = 1_000
     """Recalls that link what they brought to mind, before it is walked along their links."""
-    recalls: int = 100_000
-    """Recalls whose records lie in the store when it is asked for the last time."""
+    recalls: int = 2_000
+    """Recalls that were written down before it is asked for the last time."""
 
 
 AMOUNTS = {
     "full": Amount(),
     "long": Amount(sizes=(1_000, 10_000, 100_000, 1_000_000)),
-    "quick": Amount(sizes=(40, 80, 120), cues=6, warming=2, long_cues=2, groups=4, recalls=60),
+    "quick": Amount(sizes=(40, 80, 120), cues=6, warming=2, long_cues=2, groups=4, recalls=6),
 }
 
 
@@ -115,7 +115,7 @@ class Stand:
     led: dict[str, list[float]] = field(default_factory=dict)
     """Walks along what came to mind together, by the steps beyond a partner."""
     worn: list[float] = field(default_factory=list)
-    """Warm recalls after very many others."""
+    """Warm recalls after many others."""
     refused: int = 0
     """Recalls that the store had no time for at first."""
 
@@ -172,15 +172,14 @@ class Recalling:
         return await led_on(self._desk, place, self._ids, groups=amount.groups, seed=self._seed)
 
     async def worn(self, amount: Amount) -> list[float]:
-        """Warm recalls once more, after very many others."""
+        """Warm recalls once more, after many others."""
         return await worn(
             self._app.store,
-            MAIN_SPACE,
             await self._asked(MAIN_SPACE, amount.cues),
             ask=partial(self._took, MAIN_SPACE),
             count=self._counted,
             recalls=amount.recalls,
-            sample=amount.warming,
+            warming=amount.warming,
         )
 
     async def _counted(self, cue: str) -> float:

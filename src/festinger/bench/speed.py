@@ -84,7 +84,7 @@ SPEED_METRICS: Sequence[Metric] = (
     Metric(
         name="speed.recall.worn",
         unit="times",
-        about="a warm recall after a hundred thousand others against before",
+        about="a warm recall after two thousand others against before",
         goal=at_most(1.2),
     ),
     Metric(name="speed.spread.2", unit="ms", about="the same, two steps beyond", goal=at_most(15)),

@@ -150,7 +150,10 @@ async def bench(
         desk.say(f"The scorecard is in {report / 'scorecard.html'}.")
     if raise_floors:
         _raise_floors(run)
-    faults = _faults(run, compare)
+    return _told_of(desk, _faults(run, compare), check=check)
+
+
+def _told_of(desk: Desk, faults: Sequence[str], *, check: bool) -> int:
     for fault in faults:
         desk.say(fault)
     return MISSED if check and faults else 0
