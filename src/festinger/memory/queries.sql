@@ -243,8 +243,8 @@ where %(is_bare)s and v.space_id = %(space)s and v.memory_id = %(memory)s and v.
   and v.purpose = 'compare';
 
 -- name: unembedded
--- Memories without a vector of a model to search by or to compare with, of these words and in this context; the newest day first,
--- and of a day the heaviest.
+-- Memories without a vector of a model to search by or to compare with, of these words and in this context; the
+-- newest day first, and of a day the heaviest.
 select m.* from memory m
 where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined')
   and 2 > (
@@ -1387,7 +1387,8 @@ limit least(%(limit)s, greatest(0,
     (select count(*) from memory a where a.space_id = %(space)s and a.status = 'active') - %(most)s));
 
 -- name: count_embedded
--- How many live memories have vectors of a model for searching and comparing, of their present words and context, and how many there are.
+-- How many live memories have vectors of a model for searching and comparing, of their present words and context,
+-- and how many there are.
 select count(*) as total, count(*) filter (where 2 = (
     select sum(case when v.is_bare then 2 else 1 end) from memory_vector v
     where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s

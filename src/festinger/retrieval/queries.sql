@@ -82,10 +82,11 @@ select s.turn_id, s.embedding::halfvec({dims}) <=> %(probe)s::halfvec as far fro
 where s.model = {model}
 
 -- name: candidates
--- What each way of searching finds: by meaning, by words, by time, by a tag, by a piece of an identifier; only the ways that are
--- named stand in it. Who may be seen is said once for memories and once for turns, and holds for every way. By meaning
--- few are read whole and many by the index, which is told apart; where nearly all may be seen, that is asked of the
--- nearest alone, and where a filter may leave few of many, it is looked how many are left. Each says how good it is in its way, where that is known here.
+-- What each way of searching finds: by meaning, by words, by time, by a tag, by a piece of an identifier; only the
+-- ways that are named stand in it. Who may be seen is said once for memories and once for turns, and holds for every
+-- way. By meaning few are read whole and many by the index, which is told apart; where nearly all may be seen, that is
+-- asked of the nearest alone, and where a filter may leave few of many, it is looked how many are left. Each says how
+-- good it is in its way, where that is known here.
 with eligible as not materialized (
     select m.space_id, m.id, m.content_tsv, m.tags_tsv, coalesce(m.event_time, m.created_at) as happened from memory m
     where m.space_id = %(space)s and
