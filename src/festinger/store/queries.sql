@@ -473,8 +473,8 @@ select pg_try_advisory_lock(hashtextextended('festinger index ' || %(index)s::te
 
 -- name: make_room_for_index
 -- Lets this connection build an index in memory, as far as it needs it: beyond the 64 MB that a server gives, which
--- hold some sixty thousand vectors of 384 numbers, building takes many times as long; a million need 1.2 GB. Alone, because helpers would
--- share that memory in /dev/shm, of which a container has little.
+-- hold some sixty thousand vectors of 384 numbers, building takes many times as long; a million need more than 1 GB.
+-- Alone, because helpers would share that memory in /dev/shm, of which a container has little.
 select set_config('maintenance_work_mem', '2GB', false), set_config('max_parallel_maintenance_workers', '0', false);
 
 -- name: create_vector_index
