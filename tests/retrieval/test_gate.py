@@ -27,7 +27,10 @@ def test_without_vectors_words_alone_decide():
 def test_what_is_so_long_that_it_holds_a_little_of_everything_counts_less_and_never_below_nothing():
     long = evidence(MEASURED, cosine=0.3, coverage=0.5, breadth=2.0)
 
-    assert long == pytest.approx(0.5 - 2.0 * FOR_BREADTH)
+    assert long == pytest.approx(0.5 * 0.5 + 0.5 * (0.5 - 2.0 * FOR_BREADTH))
+    assert evidence(MEASURED, cosine=0.6, coverage=0.0, breadth=2.0) == pytest.approx(0.5), (
+        "it is near all the same"
+    )
     assert evidence(Bar(), cosine=None, coverage=0.05, breadth=2.0) == 0.0
 
 
