@@ -24,8 +24,6 @@ from festinger.proxy.injection.corrections import Present
 from festinger.proxy.memories import MEMORY, Memories, Reminded, memory_notes
 from festinger.proxy.modelfiles import FindModelfile, none_known
 from festinger.proxy.noting import Noting
-from festinger.proxy.patience import Patience
-from festinger.proxy.questions import Questions
 from festinger.proxy.requests.kind import Kind
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.world.recollection import Note, Recollection
@@ -82,6 +80,8 @@ class Remembering:
     today: dict[str, Line] | None = None
     """How memories stand; as they were told unless this is said."""
     fault: Exception | None = None
+    words_alone: bool = False
+    """Whether it answers at once by words alone: with the first that it knows."""
 
     def __post_init__(self) -> None:
         self.let.set()
@@ -89,7 +89,13 @@ class Remembering:
     def may_know(self, space: SpaceId) -> bool:
         return self.holds
 
-    async def remind(self, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+    async def remind(
+        self, place: Place, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    ) -> Reminded:
+        if by_words:
+            if not self.words_alone:
+                await self.let.wait()
+            return Reminded(lines=tuple(self.words.values())[:1])
         self.asked.append((cue, set(exclude)))
         await self.let.wait()
         if self.fault is not None:
@@ -171,7 +177,6 @@ async def scene(
     mind: Any = None,
     *,
     memories: Memories | None = None,
-    patience: Patience | None = None,
     restate: Any = None,
     modelfile: FindModelfile = none_known,
     answer: bytes = ANSWER,
@@ -183,7 +188,7 @@ async def scene(
     beside, listed = Background(), Listed()
     ids = new_id or id_maker(Hands().clock, random.Random(3))
     noting = Noting(
-        InTime(mind or Knowing(), memories=memories, recalls=Questions(patience=patience), beside=beside),
+        InTime(mind or Knowing(), memories=memories, beside=beside),
         new_id=ids,
         restate=restate or Today(),
         modelfile=modelfile,

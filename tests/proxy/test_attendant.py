@@ -56,7 +56,10 @@ class Faulty(Knowing):
 UNEVEN = Recollection(lines=("a: [type] b", "c: [type] d"), notes=())
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "the mind raises": ({"mind": Faulty(raises)}, "failed; reason=RuntimeError"),
-    "the mind hangs": ({"mind": Faulty(hangs), "memory_deadline_ms": 1}, "late"),
+    "the mind hangs": (
+        {"mind": Faulty(hangs), "memory_deadline_ms": 1, "first_memory_deadline_ms": 1},
+        "late",
+    ),
     "the mind gives a number": ({"mind": Faulty(gives(42))}, "failed; reason=AttributeError"),
     "the mind gives a text": ({"mind": Faulty(gives("rubbish"))}, "failed; reason=AttributeError"),
     "the mind gives lines without notes": ({"mind": Faulty(gives(UNEVEN))}, "failed; reason=ValueError"),

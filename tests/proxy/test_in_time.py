@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from tests.proxy.doors import PATIENCE
-from tests.proxy.noted import ANSWER, PATIENT_MS, Today, block_of, known, scene, settled, told
+from tests.proxy.noted import ANSWER, PATIENT_MS, Knowing, Today, block_of, known, scene, settled, told
 
 from festinger.proxy.injection.block import Line, NoteRef
 from festinger.proxy.injection.corrections import Present
@@ -50,13 +50,13 @@ class Deadline:
     ms: int = PATIENT_MS
 
     def __call__(self) -> ProxySettings:
-        return ProxySettings(memory_deadline_ms=self.ms)
+        return ProxySettings(memory_deadline_ms=self.ms, first_memory_deadline_ms=self.ms)
 
 
 @pytest.mark.requirement("P-50", "P-51")
 async def test_a_mind_that_hangs_leaves_the_request_as_it_came():
     before = PROXY_MEMORY.labels("late", "")._value.get()
-    async with scene(Slow(), memory_deadline_ms=1) as at:
+    async with scene(Slow(), memory_deadline_ms=1, first_memory_deadline_ms=1) as at:
         got = await at.chat("open ramanujan")
 
     assert at.said == ["open ramanujan"]
@@ -72,14 +72,22 @@ async def test_what_comes_late_is_told_in_the_next_turn_and_only_there():
         deadline.ms = PATIENT_MS
         mind.let.set()
         await settled()
-        again = await at.chat("open ramanujan")
         second = await at.chat("open ramanujan", "thanks")
         said = at.said
         third = await at.chat("open ramanujan", "thanks", "bye")
 
-    assert told(again) == "empty; reason=forwarded"
     assert (told(second), said) == ("injected", ["open ramanujan", "Certainly.", f"{B}\n\nthanks"])
     assert (told(third), at.said[-1]) == ("reused", "bye")
+
+
+@pytest.mark.requirement("P-40")
+async def test_the_same_opening_question_in_a_new_chat_is_a_new_session_with_its_own_notes():
+    async with scene(Knowing()) as at:
+        first = await at.chat("open ramanujan")
+        again = await at.chat("open ramanujan")
+
+    assert (told(first), told(again)) == ("injected", "injected")
+    assert first.value("x-festinger-session") != again.value("x-festinger-session")
 
 
 @pytest.mark.requirement("P-50", "P-35")

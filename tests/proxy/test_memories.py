@@ -1,6 +1,5 @@
 """Memories join what the world knows: what they are asked about, where they stand, what is late, and what changed since."""
 
-import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +13,6 @@ from festinger.ids import Origin
 from festinger.proxy.injection.block import Line
 from festinger.proxy.injection.corrections import Present
 from festinger.proxy.memories import CUE_CHARS, cue_of, memory_notes
-from festinger.proxy.patience import LAST, Patience
 from festinger.proxy.questions import MOST_OPEN
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.restating import restated_memories
@@ -173,24 +171,35 @@ async def test_behind_too_many_open_questions_nobody_waits():
 
 
 @pytest.mark.requirement("P-50")
-async def test_for_a_memory_that_was_late_again_and_again_nobody_waits_or_asks_twice_and_its_answer_is_told_in_the_next_turn():
-    memories, patience = knowing(), Patience()
+async def test_a_memory_that_was_late_again_and_again_is_asked_and_awaited_all_the_same():
+    memories, deadline = knowing(), Deadline(ms=1)
     memories.let.clear()
-    for _ in range(LAST):
-        patience.answered(3600.0)
-    async with scene(Knowing(words={}), memories=memories, patience=patience) as at:
-        first = await asyncio.wait_for(at.chat("open ramanujan"), 0.9 * PATIENT_MS / 1000)
-        beside = await at.chat("where is lunch")
+    async with scene(Knowing(words={}), memories=memories, live=deadline) as at:
+        late = [await at.chat(f"open ramanujan {number}") for number in range(10)]
+        deadline.ms = PATIENT_MS
+        memories.let.set()
+        got = await at.chat("where is ramanujan?")
+
+    assert {told(each) for each in late} == {"late; reason=recall"}
+    assert told(got) == "injected"
+
+
+@pytest.mark.requirement("P-50")
+async def test_while_vectors_are_late_the_memory_answers_by_words_and_tells_the_rest_in_the_next_turn():
+    memories = knowing(words_alone=True)
+    memories.let.clear()
+    async with scene(Knowing(words={}), memories=memories, memory_deadline_ms=200) as at:
+        first = await at.chat("open ramanujan after lunch")
+        said = at.said
         memories.let.set()
         await settled()
-        second = await at.chat("open ramanujan", "thanks")
+        second = await at.chat("open ramanujan after lunch", "thanks")
 
-    assert (told(first), told(beside), told(second)) == (
-        "late; reason=recall",
-        "late; reason=busy",
-        "injected",
+    assert (told(first), said) == (
+        "injected; reason=words",
+        [f"{block_of(PORT.text)}\n\nopen ramanujan after lunch"],
     )
-    assert at.said[-1] == f"{block_of(PORT.text)}\n\nthanks"
+    assert (told(second), at.said[-1]) == ("injected", f"{block_of(LUNCH.text)}\n\nthanks")
 
 
 @pytest.mark.requirement("P-36")

@@ -38,7 +38,9 @@ async def test_what_was_said_while_the_store_was_away_is_there_once_and_in_order
     database_url: str, tmp_path: Path
 ):
     texts = [f"Remember number {number:03}." for number in range(REQUESTS)]
-    async with stage(database_url, tmp_path, proxy__memory_deadline_ms=50) as at:
+    async with stage(
+        database_url, tmp_path, proxy__memory_deadline_ms=50, proxy__first_memory_deadline_ms=50
+    ) as at:
         await at.post("/api/chat", chat("Remember this."))
         await at.kept()
         with outage(database_url):
@@ -229,7 +231,9 @@ async def test_a_store_that_neither_answers_nor_lets_go_holds_up_no_request(
         return []
 
     monkeypatch.setattr(recording, "find_sessions", frozen)
-    async with stage(database_url, tmp_path, proxy__memory_deadline_ms=20) as at:
+    async with stage(
+        database_url, tmp_path, proxy__memory_deadline_ms=20, proxy__first_memory_deadline_ms=20
+    ) as at:
         answers = [
             await at.post("/api/chat", chat(f"Hello {number}.", "And then?", replies=["Well."]))
             for number in range(MOST_OPEN + 3)

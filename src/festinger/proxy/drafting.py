@@ -294,7 +294,7 @@ def _told(brought: Brought, chosen: _Chosen, *, placed: int) -> MemoryTold:
     if not brought.is_ready:
         return MemoryTold(result=MemoryResult.NOT_READY)
     if brought.without:
-        is_late = brought.without in (Reason.RECALL, Reason.BUSY)
+        is_late = brought.without in (Reason.RECALL, Reason.BUSY, Reason.WORDS)
         return MemoryTold(
             result=MemoryResult.LATE if is_late else MemoryResult.FAILED, reason=brought.without
         )

@@ -1,9 +1,8 @@
-"""What of memory is there in time, and what becomes of what is late?
+"""Collects what world and memory know within the deadline of a request, and keeps what comes late.
 
-World and memory are asked side by side, and a request waits for both as long as its deadline allows; then it goes on with
-what is there. A question is not called off: its answer is kept for the session and told in its next turn. Only the
-newest answers are kept, and whoever never comes back loses nothing but that. A memory that hangs, or is asked more than
-it can answer, is gone without.
+World and memory are asked side by side. If the memory has not answered after half of the time, it is asked again by
+words alone, which needs no embedder. Late answers are not canceled: they are kept for the session and told in
+its next turn. Every request asks and waits, however late earlier answers were.
 """
 
 import asyncio
@@ -26,6 +25,8 @@ from festinger.proxy.telling import Reason
 from festinger.proxy.understanding import Understood
 from festinger.world.recollection import Recollection
 
+WORDS_AFTER = 0.5
+"""Share of the deadline after which the memory is asked by words alone."""
 KEPT = 1000
 """Sessions whose late answers are kept."""
 PART = "recall"
@@ -65,13 +66,21 @@ class _Asked:
 
     world: asyncio.Task[Recollection | None] | None = None
     memory: asyncio.Task[Reminded] | None = None
+    by_words: asyncio.Task[Reminded] | None = None
+    """The same question by words alone, asked when the first answer is slow."""
     standing: asyncio.Task[Lines | None] | None = None
     busy: bool = False
     """Whether the memory had too many questions open to be asked."""
 
     @property
+    def is_answered(self) -> bool:
+        """Whether everybody answered; by words alone is enough of the memory."""
+        memory = self.memory if self.by_words is None or not self.by_words.done() else None
+        return all(task is None or task.done() for task in (self.world, memory, self.standing))
+
+    @property
     def tasks(self) -> set[Task]:
-        return {task for task in (self.world, self.memory, self.standing) if task is not None}
+        return {task for task in (self.world, self.memory, self.by_words, self.standing) if task is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +110,8 @@ class InTime:
         self._beside = beside or Background()
         self._stopwatch = stopwatch
         self._most = most
-        self._recalls = recalls or Questions(stopwatch=stopwatch)
-        # Looking up what is known by its id takes less than a recall, and is late at other times.
-        self._lookups = Questions(stopwatch=stopwatch)
+        self._recalls = recalls or Questions()
+        self._lookups = Questions()
         self._late: OrderedDict[Key, Late] = OrderedDict()
 
     async def remembered(
@@ -116,8 +124,8 @@ class InTime:
         key = _key(understood)
         kept = self._late.get(key, Late())
         left = seconds - (self._stopwatch() - understood.began)
-        asked = self._asked(understood, asks=asks, shown=shown or Shown(), kept=kept, left=left)
-        await self._wait(asked, left=left)
+        asked = self._asked(understood, asks=asks, shown=shown or Shown(), kept=kept)
+        await self._wait(asked, understood, left=left, shown=shown or Shown())
         return replace(self._answered(key, asked), kept=kept)
 
     def told(self, understood: Understood, kept: Late, *, with_notes: bool) -> None:
@@ -130,23 +138,25 @@ class InTime:
         if left != Late():
             self._keep(_key(understood), left)
 
-    def _asked(self, understood: Understood, *, asks: bool, shown: Shown, kept: Late, left: float) -> _Asked:
+    def _asked(self, understood: Understood, *, asks: bool, shown: Shown, kept: Late) -> _Asked:
         asked, place = _Asked(), understood.place
         if asks:
             texts = understood.unasked
             asked.world = asyncio.create_task(self._mind.recollect(place, texts))
             if self._memories.may_know(place.space) and (cue := cue_of(texts)):
                 question = self._remind(understood, cue, exclude=shown.visible)
-                asked.memory = self._recalls.ask(question, within=left, beside=self._beside)
+                asked.memory = self._recalls.ask(question, beside=self._beside)
                 asked.busy = asked.memory is None
         if shown_ids := {*shown.anywhere, *memory_notes(kept.notes)}:
             lookup = self._standing(understood, shown_ids)
-            asked.standing = self._lookups.ask(lookup, within=left, beside=self._beside)
+            asked.standing = self._lookups.ask(lookup, beside=self._beside)
         return asked
 
-    async def _remind(self, understood: Understood, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+    async def _remind(
+        self, understood: Understood, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    ) -> Reminded:
         with going_on(PART) as attempt:
-            return await self._memories.remind(understood.place, cue, exclude=exclude)
+            return await self._memories.remind(understood.place, cue, exclude=exclude, by_words=by_words)
         return Reminded(failed=attempt.failed)
 
     async def _standing(self, understood: Understood, memories: Collection[UUID]) -> Lines | None:
@@ -154,20 +164,26 @@ class InTime:
             return await self._memories.standing(understood.place, memories)
         return None
 
-    async def _wait(self, asked: _Asked, *, left: float) -> None:
-        if not (awaited := self._awaited(asked, left=left)):
+    async def _wait(self, asked: _Asked, understood: Understood, *, left: float, shown: Shown) -> None:
+        if not asked.tasks:
             return
+        left = max(0.0, left)
         try:
-            await asyncio.wait(awaited, timeout=max(0.0, left))
+            await asyncio.wait(asked.tasks, timeout=left * WORDS_AFTER)
+            if left and asked.memory is not None and not asked.memory.done():
+                cue = cue_of(understood.unasked)
+                question = self._remind(understood, cue, exclude=shown.visible, by_words=True)
+                asked.by_words = self._lookups.ask(question, beside=self._beside)
+            ends = self._stopwatch() + left * (1 - WORDS_AFTER)
+            while not asked.is_answered and (rest := ends - self._stopwatch()) > 0:
+                waiting = {task for task in asked.tasks if not task.done()}
+                done, _ = await asyncio.wait(waiting, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
+                if not done:
+                    break
         except asyncio.CancelledError:
             for task in asked.tasks:
                 task.cancel()
             raise
-
-    def _awaited(self, asked: _Asked, *, left: float) -> set[Task]:
-        memory = asked.memory if self._recalls.is_worth(left) else None
-        standing = asked.standing if self._lookups.is_worth(left) else None
-        return {task for task in (asked.world, memory, standing) if task is not None}
 
     def _answered(self, key: Key, asked: _Asked) -> Remembered:
         world, memory, standing = asked.world, asked.memory, asked.standing
@@ -182,6 +198,8 @@ class InTime:
         if memory is not None and memory.done():
             reminded = memory.result()
         elif memory is not None:
+            if asked.by_words is not None and asked.by_words.done():
+                reminded = asked.by_words.result()
             self._beside.start(self._keep_notes(key, memory))
         return Remembered(
             found=found,
@@ -218,5 +236,6 @@ def _without(asked: _Asked, reminded: Reminded) -> str:
     if asked.busy:
         return Reason.BUSY
     if asked.memory is not None and not asked.memory.done():
-        return Reason.RECALL
+        in_words = asked.by_words is not None and asked.by_words.done() and not reminded.failed
+        return Reason.WORDS if in_words else Reason.RECALL
     return reminded.failed

@@ -72,8 +72,10 @@ class Memories(Protocol):
     def may_know(self, space: SpaceId) -> bool:
         """Whether asking is worth anything. Answers at once."""
 
-    async def remind(self, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
-        """The memories that a cue brings to mind, but for those that are excluded."""
+    async def remind(
+        self, place: Place, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    ) -> Reminded:
+        """The memories that a cue brings to mind, but for those that are excluded; `by_words` without vectors."""
 
     async def standing(self, place: Place, memories: Collection[UUID]) -> Lines | None:
         """How memories stand; none if nobody can say."""
@@ -85,7 +87,9 @@ class NoMemories:
     def may_know(self, space: SpaceId) -> bool:
         return False
 
-    async def remind(self, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+    async def remind(
+        self, place: Place, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    ) -> Reminded:
         return NOTHING
 
     async def standing(self, place: Place, memories: Collection[UUID]) -> Lines | None:
@@ -104,12 +108,14 @@ class StoredMemories:
             return False
         return app.recall.holdings.may_hold(space) or app.inbox.desk.terms(space).surface
 
-    async def remind(self, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+    async def remind(
+        self, place: Place, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    ) -> Reminded:
         app = self._app()
         if app is None:
             return NOTHING
         try:
-            reminded = await _recalled(app, place, cue, exclude=exclude)
+            reminded = await _recalled(app, place, cue, exclude=exclude, by_words=by_words)
             observed = await app.inbox.observed(place.space, exclude=exclude)
         except Unavailable as error:
             return Reminded(failed=_gone_without(error))
@@ -129,7 +135,9 @@ class StoredMemories:
         return lines | {str(each.id): _observation(each) for each in observed}
 
 
-async def _recalled(app: App, place: Place, cue: str, *, exclude: Collection[UUID]) -> Reminded:
+async def _recalled(
+    app: App, place: Place, cue: str, *, exclude: Collection[UUID], by_words: bool
+) -> Reminded:
     if not await app.recall.holdings.holds(app.store, place.space):
         return NOTHING
     wish = wished(
@@ -140,6 +148,7 @@ async def _recalled(app: App, place: Place, cue: str, *, exclude: Collection[UUI
         exclude=sorted(exclude),
         strict=True,
         hurried=True,
+        by_words=by_words,
     )
     found = await recall(app.recall.desk, _place(place), wish, door=DOOR, shows=False)
     return Reminded(lines=tuple(map(_line, found.items)), recall=str(found.id))

@@ -48,7 +48,7 @@ class Noting:
             return Noted(body=understood.request.body, told=told, session=understood.session)
         remembered = await self._in_time.remembered(
             understood,
-            seconds=settings.memory_deadline_ms / 1000,
+            seconds=_deadline(understood, settings),
             asks=may_say_more(understood, settings),
             shown=_shown(understood),
         )
@@ -81,6 +81,14 @@ class Noting:
             without=remembered.without,
             recall=remembered.reminded.recall,
         )
+
+
+def _deadline(understood: Understood, settings: ProxySettings) -> float:
+    """Seconds that a request waits for memory; longer on the first turn of a session, which depends on it most."""
+    milliseconds = settings.memory_deadline_ms
+    if not understood.session.links:
+        milliseconds = max(milliseconds, settings.first_memory_deadline_ms)
+    return milliseconds / 1000
 
 
 def _shown(understood: Understood) -> Shown:

@@ -1,49 +1,33 @@
-"""How is somebody asked who may be late, or may hang?
+"""Asks a service that may be slow or hang, with a limit on open questions.
 
-A few questions at a time and no more: whoever comes while too many stand open does not wait in line. While the answers
-come too late one after the other, one question at a time goes on, to notice when that is over, and nobody waits for it.
-What fails late was late too. A question is never called off by whoever stops waiting for it.
+A question is never canceled when its caller stops waiting: its answer is used later. Every request asks again, so
+that memory comes back as soon as the service does.
 """
 
 import asyncio
 from collections.abc import Coroutine
-from functools import partial
 from typing import Any, TypeVar
 
 from festinger.app.background import Background
-from festinger.clock import Stopwatch, system_stopwatch
-from festinger.proxy.patience import Patience
 
-MOST_OPEN = 4
-"""Questions that may stand open at once: more of them than are answered in about a deadline would only make each other
-late."""
+MOST_OPEN = 32
+"""Open questions at once. A hung service must not pile up work without end."""
 
 Answer = TypeVar("Answer")
 
 
 class Questions:
-    def __init__(self, *, patience: Patience | None = None, stopwatch: Stopwatch = system_stopwatch) -> None:
-        self._patience = patience or Patience()
-        self._stopwatch = stopwatch
+    def __init__(self) -> None:
         self._open: set[asyncio.Task[Any]] = set()
 
-    def is_worth(self, seconds: float) -> bool:
-        """Whether an answer may come within so many seconds."""
-        return self._patience.is_worth(seconds)
-
     def ask(
-        self, question: Coroutine[Any, Any, Answer], *, within: float, beside: Background
+        self, question: Coroutine[Any, Any, Answer], *, beside: Background
     ) -> asyncio.Task[Answer] | None:
-        """Ask beside everything else, for an answer in so many seconds; none if too many questions stand open."""
-        if len(self._open) >= (MOST_OPEN if self.is_worth(within) else 1):
+        """Start a question in the background; `None` if too many are open."""
+        if len(self._open) >= MOST_OPEN:
             question.close()
             return None
         task = beside.start(question)
         self._open.add(task)
-        task.add_done_callback(partial(self._over, self._stopwatch()))
+        task.add_done_callback(self._open.discard)
         return task
-
-    def _over(self, began: float, task: asyncio.Task[Any]) -> None:
-        self._open.discard(task)
-        if not task.cancelled():
-            self._patience.answered(self._stopwatch() - began)

@@ -97,11 +97,10 @@ class StoredChronicle:
             since=self._clock() - timedelta(seconds=settings.session_idle),
             limit=ALIKE,
         )
-        asked = self._questions.ask(question, within=seconds, beside=app.background)
+        asked = self._questions.ask(question, beside=app.background)
         if asked is None:
             raise TimeoutError
-        if self._questions.is_worth(seconds):
-            await asyncio.wait({asked}, timeout=seconds)
+        await asyncio.wait({asked}, timeout=seconds)
         if not asked.done():
             raise TimeoutError
         return asked.result()

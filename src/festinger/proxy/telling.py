@@ -37,6 +37,8 @@ class Reason(StrEnum):
     """No memory was wired into this door."""
     RECALL = "recall"
     """The world answered in time, the memory did not."""
+    WORDS = "words"
+    """The memory was searched by words alone; what vectors add comes in the next turn."""
     BUSY = "busy"
     """The memory had too many questions open to be asked."""
 

@@ -49,7 +49,7 @@ async def recall(
     cue = read_cue(wish.cue, now=wish.as_of or desk.clock())
     embedder = usable(desk.embedder())
     thresholds = thresholds_of(embedder.profile if embedder else None)
-    probe = await embed_cue(embedder, cue)
+    probe = None if wish.by_words else await embed_cue(embedder, cue)
     try:
         searched = await search(desk, place, wish, cue=cue, probe=probe, settings=settings)
     except StoreDown:

@@ -63,6 +63,8 @@ class Wish:
     explain: bool = False
     hurried: bool = False
     """Whether the caller has a deadline that leaves no time for a closer reader."""
+    by_words: bool = False
+    """Search by words alone, for callers that cannot wait for the embedder."""
     seed: int | None = None
     """What chance begins with in the blend of a mind; drawn where nobody says."""
     active: tuple[UUID, ...] = ()
@@ -160,6 +162,7 @@ def wished(
     blend: str = Blend.STEADY,
     explain: bool = False,
     hurried: bool = False,
+    by_words: bool = False,
     seed: int | None = None,
     active: Sequence[UUID] = (),
     hops: int = 1,
@@ -190,6 +193,7 @@ def wished(
         blend=_chosen("blend", blend, Blend),
         explain=explain,
         hurried=hurried,
+        by_words=by_words,
         seed=seed,
         active=tuple(active),
         hops=hops,

@@ -264,7 +264,13 @@ class ProxySettings(Section):
         "turn", "Where notes stand: in the newest user turn, or in the system text."
     )
     memory_deadline_ms: int = key(
-        25, "Milliseconds that a request waits for memory before it goes on without.", ge=1, le=10_000
+        100, "Milliseconds that a request waits for memory before it goes on without.", ge=1, le=10_000
+    )
+    first_memory_deadline_ms: int = key(
+        300,
+        "The same for the first turn of a session, if that is longer: it depends most on memory.",
+        ge=1,
+        le=10_000,
     )
     recollection_max_tokens: int = key(1000, "Tokens of one block of notes at most.", ge=0, le=100_000)
     recollection_max_share: float = key(0.05, "Share of the context that one block may take.", ge=0, le=0.5)

@@ -49,6 +49,10 @@ def recognise(
     beside = None
     if chain.head is not None:
         alike = [session for session in live if session.head == chain.head]
+        if _is_opening(turns):
+            # A session that was answered goes on with its answer; without it, somebody opens a new chat in the
+            # same words. One that was not answered yet is tried again.
+            alike = [session for session in alike if not session.replies]
         if continued := [session for session in alike if _is_prefix(session.links, chain.links)]:
             best = max(continued, key=lambda session: (len(session.links), session.at))
             return Recognised(how=How.CHAIN, session=best.id)
@@ -64,6 +68,10 @@ def recognise(
         if _speaks_on(session, chain, turns):
             return Recognised(how=How.REPLY, session=session.id)
     return Recognised(how=How.NEW, parent=beside.id if beside is not None else None)
+
+
+def _is_opening(turns: Sequence[Turn]) -> bool:
+    return all(turn.role in (Role.SYSTEM, Role.USER) for turn in turns)
 
 
 def shared_length(one: Sequence[bytes], other: Sequence[bytes]) -> int:
