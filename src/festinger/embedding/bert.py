@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import onnx
@@ -92,7 +93,10 @@ def read_tensors(path: Path) -> dict[str, Array]:
 
 
 def written(tensors: Mapping[str, Array], shape: Shape, pooling: Pooling) -> Graph:
-    """The whole way from token ids to unit vectors."""
+    """The whole way from token ids to unit vectors.
+
+    Where `tensors` hold `<layer>.down` and `<layer>.up`, their product is added to the layer: a low-rank adapter.
+    """
     graph = Graph()
     mask = graph.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
     hidden = _embeddings(graph, tensors, shape)
@@ -120,6 +124,18 @@ def as_model(graph: Graph, dimensions: int) -> bytes:
     opsets = [helper.make_opsetid("", OPSET)]
     model = helper.make_model(proto, opset_imports=opsets, ir_version=IR_VERSION)
     return bytes(model.SerializeToString())
+
+
+_LOADED: WeakValueDictionary[tuple[str, str], Array] = WeakValueDictionary()
+
+
+def large_arrays(graph: Graph, source: Path) -> dict[str, Array]:
+    """The weights that are handed to the runtime; those that another session of this process holds are shared."""
+    return {
+        name: _LOADED.setdefault((str(source), name), array)
+        for name, array in graph.arrays.items()
+        if is_large(array)
+    }
 
 
 def is_large(array: Array) -> bool:
@@ -185,6 +201,10 @@ def _attention(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, bias:
 def _linear(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, name: str) -> str:
     weight = graph.array(name + ".weight", tensors[name + ".weight"].T)
     product = graph.node("MatMul", [hidden, weight])
+    if name + ".down" in tensors:
+        down = graph.array(name + ".down", tensors[name + ".down"].T)
+        up = graph.array(name + ".up", tensors[name + ".up"].T)
+        product = graph.node("Add", [product, graph.node("MatMul", [graph.node("MatMul", [hidden, down]), up])])
     return graph.node("Add", [product, graph.array(name + ".bias", tensors[name + ".bias"])])
 
 

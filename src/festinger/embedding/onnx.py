@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from festinger.embedding.bert import Pooling, as_model, is_large, read_shape, read_tensors, written
+from festinger.embedding.bert import Pooling, as_model, large_arrays, read_shape, read_tensors, written
 from festinger.embedding.embedder import Rows, Supplies
 from festinger.embedding.hub import fetched_folder
 from festinger.embedding.profiles import Purpose, profile_of
@@ -95,9 +95,9 @@ def _engine_of_weights(model: Path, name: str, tokenizer: Tokenizer, *, pooling:
     """The graph is written from the weights each time: that takes a tenth of a second and no disk."""
     shape = read_shape(model.parent)
     graph = written(read_tensors(model), shape, pooling)
-    weights = {name: array for name, array in graph.arrays.items() if is_large(array)}
+    weights = large_arrays(graph, model)
     session = open_session(as_model(graph, shape.hidden), weights)
-    runner = Runner(session, tokenizer, read=_as_it_is, alone=False)
+    runner = Runner(session, tokenizer, read=as_it_is, alone=False)
     return OnnxEngine(name, runner, dimensions=shape.hidden, weights=weights)
 
 
@@ -140,5 +140,5 @@ def _reader(pooling: Pooling) -> Read:
     return read
 
 
-def _as_it_is(output: Numbers, mask: NDArray[np.int64]) -> Numbers:
+def as_it_is(output: Numbers, mask: NDArray[np.int64]) -> Numbers:
     return output

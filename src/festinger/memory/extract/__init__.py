@@ -1,0 +1,1 @@
+"""Reads what a person's message states that is worth remembering."""

@@ -1,0 +1,70 @@
+"""Scores how likely a clause states something worth remembering.
+
+Two models that make different mistakes: a linear one over the form of the clause (`features`), always there and
+fast, and the bundled encoder with an adapter that reads the clause in its message. Both learn from the labeled messages
+of `benchmarks/training`. Without the encoder the linear model decides alone.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Protocol
+
+from festinger.memory.extract.clauses import Clause
+from festinger.memory.extract.features import features_of
+
+WEIGHTS = "weights.tsv"
+ADAPTER = "adapter.safetensors"
+BIAS = "bias"
+FORM_SHARE = 1 / 3
+"""Share of the linear model's logit; measured out of fold: AUC .934 alone, encoder .956, both .968."""
+LEFT_CHARS, RIGHT_CHARS = 200, 160
+"""What the encoder reads of a message before and after a clause."""
+
+
+class ClauseEncoder(Protocol):
+    """A model that reads a clause in its message."""
+
+    async def logits(self, texts: Sequence[str]) -> list[float]: ...
+
+
+async def probabilities(
+    clauses: Sequence[Clause], message: str, *, encoder: ClauseEncoder | None
+) -> list[float]:
+    """How likely each clause of a message states something that lasts."""
+    form = [form_logit(clause, message) for clause in clauses]
+    if encoder is None:
+        return [_share(logit) for logit in form]
+    read = await encoder.logits([encoder_text(clause, message) for clause in clauses])
+    return [
+        _share(FORM_SHARE * by_form + (1 - FORM_SHARE) * by_encoder)
+        for by_form, by_encoder in zip(form, read, strict=True)
+    ]
+
+
+def form_logit(clause: Clause, message: str) -> float:
+    weights = load_weights()
+    return weights[BIAS] + sum(weights.get(feature, 0.0) for feature in features_of(clause, message))
+
+
+def encoder_text(clause: Clause, message: str) -> str:
+    """A clause with what stands around it, as the encoder was trained to read it."""
+    end = clause.start + len(clause.text)
+    return f"{clause.text} [SEP] {message[: clause.start][-LEFT_CHARS:]} [SEP] {message[end:][:RIGHT_CHARS]}"
+
+
+def adapter_path() -> Path:
+    return Path(str(files("festinger.memory.extract").joinpath(ADAPTER)))
+
+
+@cache
+def load_weights() -> dict[str, float]:
+    text = files("festinger.memory.extract").joinpath(WEIGHTS).read_text(encoding="utf-8")
+    rows = (line.rpartition("\t") for line in text.splitlines())
+    return {feature: float(weight) for feature, _, weight in rows}
+
+
+def _share(logit: float) -> float:
+    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit))))

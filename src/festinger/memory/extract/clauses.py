@@ -1,0 +1,154 @@
+"""Splits a message into the clauses that may state something.
+
+A sentence is cut where both sides can stand alone (`prod is in A, staging is in B`). Each clause knows what stood
+before it in the message: text behind `Translate this:` is material to work on, not the writer's own word. Pure; which
+clauses are worth keeping is left to `classifier`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from festinger.judge.relations import verb_of
+
+LONGEST_MESSAGE = 8_000
+"""Characters that are read of a message; more was not typed by anybody."""
+LONGEST_CLAUSE = 500
+LONGEST_SIDE = 40
+"""Words on one side of a cut that are looked at for a verb."""
+
+_SENTENCE = re.compile(r"[^.!?。！？\n]++(?:[.!?]++(?=[^\s.!?\"')\]])[^.!?。！？\n]++)*+[.!?。！？]*+[\"')\]]?")
+_ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|st|approx|incl)|(?<![\w/])[A-Z])\.$")
+_CUT = re.compile(r";\s+|\s[-–—]{1,2}\s|,\s+(?:and|but|so|or|while|yet)\s+|,\s+|\s+(?:and|but|while|because)\s+|\s\(|\)\s?")
+_WORD = re.compile(r"[^\W_]++(?:['’.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
+_SUBJECT = re.compile(
+    r"(?:i|we|he|she|they|it|you|there|this|that|these|those|my|our|his|her|their|its|your|the|a|an"
+    r"|i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"(?:can|could|would|will|do|does|did|is|are|was|were|should|shall|may|any|what|which|who|whose|when|where|why|how)\b",
+    re.IGNORECASE,
+)
+_DIRECTIVE = re.compile(r"(?:always|never|don'?t|do\s+not|please|only|use|call|keep|no\s+more)\b", re.IGNORECASE)
+_CONTRACTED = re.compile(r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """A piece of a message that says one thing, with what stands around it."""
+
+    text: str
+    start: int
+    sentence: str
+    """The whole sentence that it is part of."""
+    place: int
+    """How many sentences stand before it in the message."""
+    before: str = ""
+    """The sentence before its own."""
+    head: str = ""
+    """What stands before the first colon or line break, where the clause stands behind it."""
+
+
+def split_clauses(message: str) -> list[Clause]:
+    """The clauses of a message, in their order."""
+    found: list[Clause] = []
+    before, head = "", ""
+    for place, (sentence, start) in enumerate(_sentences(message[:LONGEST_MESSAGE])):
+        for text, offset in _cut(sentence):
+            if 0 < len(text) <= LONGEST_CLAUSE:
+                found.append(
+                    Clause(
+                        text=text,
+                        start=start + offset,
+                        sentence=sentence,
+                        place=place,
+                        before=before,
+                        head=head or _head_within(sentence, offset),
+                    )
+                )
+        head = head or _head_of(sentence)
+        before = sentence
+    return found
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Words as they are written, with straight apostrophes."""
+    return tuple(_WORD.findall(text.replace("’", "'")))
+
+
+def _sentences(message: str) -> Iterator[tuple[str, int]]:
+    pending, at = "", 0
+    for match in _SENTENCE.finditer(message):
+        text = match.group()
+        if pending and match.start() == at + len(pending):
+            text, start = pending + text, at
+        else:
+            if pending.strip():
+                yield _stripped(pending, at)
+            start = match.start()
+        if _ABBREVIATED.search(text.rstrip()) and not text.endswith("\n"):
+            pending, at = text, start
+            continue
+        pending = ""
+        if text.strip():
+            yield _stripped(text, start)
+    if pending.strip():
+        yield _stripped(pending, at)
+
+
+def _stripped(text: str, start: int) -> tuple[str, int]:
+    bare = text.lstrip()
+    return bare.rstrip(), start + len(text) - len(bare)
+
+
+def _head_of(sentence: str) -> str:
+    """What announces material: the words before a colon that ends a sentence or stands within it."""
+    left, colon, right = sentence.partition(":")
+    if not colon or (right and not right[0].isspace()):
+        return ""
+    return left
+
+
+def _head_within(sentence: str, offset: int) -> str:
+    left = _head_of(sentence)
+    return left if left and offset > len(left) else ""
+
+
+def _cut(sentence: str) -> Iterator[tuple[str, int]]:
+    """The clauses of a sentence with their places in it."""
+    start = 0
+    colon = re.match(r"[^:\n]{2,60}:\s+(?=\S)", sentence)
+    if colon and verb_like(sentence[colon.end() :]):
+        yield _trimmed(sentence, 0, colon.end())
+        start = colon.end()
+    for match in _CUT.finditer(sentence, start):
+        left, right = sentence[start : match.start()], sentence[match.end() :]
+        if stands_alone(left) and stands_alone(right, is_right=True):
+            yield _trimmed(sentence, start, match.start())
+            start = match.end()
+    yield _trimmed(sentence, start, len(sentence))
+
+
+def _trimmed(sentence: str, start: int, end: int) -> tuple[str, int]:
+    text = sentence[start:end]
+    bare = text.lstrip(" ,;(–—")
+    return bare.rstrip(" ,;(–—"), start + len(text) - len(bare)
+
+
+def stands_alone(text: str, *, is_right: bool = False) -> bool:
+    """Whether a piece of a sentence has a subject and a verb of its own, or tells somebody what to do."""
+    if _DIRECTIVE.match(text) or (is_right and text.endswith("?") and _ASKING.match(text)):
+        return True
+    written = words_of(text)[:LONGEST_SIDE]
+    if len(written) < 2:
+        return False
+    if is_right and written[0].islower() and not _SUBJECT.match(text):
+        verb = verb_of(written)
+        return verb is not None and 0 < verb <= 3
+    return verb_like(text)
+
+
+def verb_like(text: str) -> bool:
+    written = words_of(text)[:LONGEST_SIDE]
+    return _CONTRACTED.search(" ".join(written)) is not None or verb_of(written) is not None

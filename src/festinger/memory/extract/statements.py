@@ -1,0 +1,187 @@
+"""Reads the statements of a message that are worth remembering, each in a form that can stand alone.
+
+What a person asks to be remembered is always kept; of the rest what the classifier takes for a lasting statement.
+A clause that points back (`they always start with INV-`) gets the noun that it points to. Pure; whether a
+statement is new, an update or known already is left to `learn`.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from festinger.memory.extract.clauses import Clause, split_clauses, words_of
+from festinger.memory.extract.classifier import ClauseEncoder, probabilities
+from festinger.memory.kinds import Kind
+from festinger.text.chatter import is_heartbeat, is_question, is_transient
+from festinger.text.secret_checks import MARK
+
+THRESHOLD = 0.5
+"""Probability from which a clause is kept; chosen on the labeled messages for at most one wrong in six."""
+MOST_READ = 60
+"""Clauses of one message that are read; more was a document."""
+MOST = 20
+DECISION = "decision"
+
+_ASKED = re.compile(
+    r"(?:remember(?:\s+this)?|(?:please\s+)?(?:make|take)\s+(?:a\s+)?note|note(?:\s+to\s+self)?|keep\s+in\s+mind"
+    r"|bear\s+in\s+mind|don'?t\s+forget|do\s+not\s+forget|for\s+the\s+record|save\s+this|commit\s+(?:this\s+)?to\s+memory)"
+    r"\s*(?:that\b|of\s+this\b|:|,|[-–—])?\s*",
+    re.IGNORECASE,
+)
+_MARKER = re.compile(
+    r"(?:and|but|so|also|plus|btw|by\s+the\s+way|fyi|ps|p\.s\.|ok|okay|well|oh|ah|hey|hi|hello|hmm+|yeah|yes|yep|yup|no|nope"
+    r"|nah|wait|actually|anyway|anyways|please|pls|sorry|oops|right|sure|thanks|thank\s+you|look|listen|fine|great|cool"
+    r"|heads[\s-]up|reminder|update|correction|note|context|background|just\s+so\s+you\s+know|for\s+(?:context|reference|info"
+    r"|your\s+information|the\s+record|what\s+it's\s+worth)|in\s+case\s+it\s+(?:helps|matters)|as\s+(?:i|you)\s+\w+(?:\s+(?:before"
+    r"|earlier))?|to\s+be\s+clear|like\s+i\s+said|quick\s+(?:note|one|thing|update)|one\s+(?:more\s+)?thing|good\s+to\s+know"
+    r"|since|because|given\s+that|considering(?:\s+that)?|i\s+should\s+(?:add|mention|say)(?:\s+that)?|you\s+should\s+know(?:\s+that)?"
+    r"|(?:please\s+)?note\s+that|turns\s+out|scratch\s+that|never\s+mind)(?![\w'])\s*[,:;.!–—-]*\s*",
+    re.IGNORECASE,
+)
+"""What may stand before a statement and is no part of it."""
+_NEVER_ALONE = re.compile(r"(?:no|yes|right|note|update|context|background|fine|great|cool|look|sure)\b", re.IGNORECASE)
+"""Markers that are one only before a comma or a colon: `no peanuts` and `update the docs` begin otherwise."""
+_DECIDED = re.compile(
+    r"\b(?:we|i|they|the\s+team)(?:\s+have|'ve|\s+all)?\s+(?:decided|agreed|settled\s+on|chose|concluded)\b"
+    r"|\bthe\s+decision\s+is\b|\b(?:let's|we(?:'ll|\s+will))\s+go\s+with\b",
+    re.IGNORECASE,
+)
+_TASTE = re.compile(
+    r"\b(?:prefer|favou?rite|would\s+rather|like|love|hate|dislike|can(?:'t|not)\s+stand|enjoy|allerg|intoleran|vegan|vegetarian)",
+    re.IGNORECASE,
+)
+_RULE = re.compile(
+    r"(?:always|never|don'?t|do\s+not|only|use|avoid|stop|keep|call|answer|reply|respond|write|speak|give|when|whenever|before"
+    r"|after|no|from\s+now\s+on)\b|.*\b(?:must|should|have\s+to|need\s+to|mustn't|shouldn't)\b",
+    re.IGNORECASE,
+)
+_POINTING = re.compile(r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE)
+_NOUN = re.compile(
+    r"\b(?:my|our|the|this|these|a|an|new)\s+((?:[\w'/-]+\s+){0,2}?[\w'/-]+?)(?=\s+(?:in|on|at|for|of|to|from|with|by|is|are|was|has|that"
+    r"|which|and|or|so)\b|[.,;:?!)]|$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedStatement:
+    """Something that a message states."""
+
+    text: str
+    clause: str
+    """As it stands in the message."""
+    kind: Kind
+    is_asked: bool = False
+    """Whether the person asked to have it remembered."""
+    is_decision: bool = False
+    points_back: bool = False
+    """Whether its subject is a pronoun that nothing in the message explains."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return (DECISION,) if self.is_decision else ()
+
+
+async def read_statements(message: str, *, encoder: ClauseEncoder | None = None) -> list[ExtractedStatement]:
+    """What a person's message states, in its order."""
+    clauses = split_clauses(message)
+    asked = _asked_sentences(clauses)
+    readable = [clause for clause in clauses if may_state(clause, is_asked=clause.place in asked)][:MOST_READ]
+    likely = await probabilities(readable, message, encoder=encoder)
+    found = [
+        statement
+        for clause, probability in zip(readable, likely, strict=True)
+        if clause.place in asked or probability >= THRESHOLD
+        for statement in _stated(clause, is_asked=clause.place in asked)
+    ]
+    return found[:MOST]
+
+
+def may_state(clause: Clause, *, is_asked: bool) -> bool:
+    """Whether a clause can be a statement at all: no question, announcement, sign of life or passing state."""
+    bare = strip_markers(clause.text)
+    if len(words_of(bare)) < 2 or clause.text.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
+        return False
+    return is_asked or not (MARK.decode() in bare or is_transient(bare))
+
+
+def strip_markers(text: str) -> str:
+    """A clause without what only leads up to it; a clause that is nothing else stays as it is."""
+    rest = text
+    while match := _MARKER.match(rest):
+        ends_in_mark = match.group().rstrip()[-1:] in ",:;.!–—-"
+        left = rest[match.end() :]
+        if not left.strip() or (_NEVER_ALONE.match(rest) and not ends_in_mark):
+            break
+        rest = left
+    return rest.strip()
+
+
+def kind_of(text: str) -> Kind:
+    """Which kind of memory a statement becomes: taste, rule or fact."""
+    if _RULE.match(text):
+        return Kind.PROCEDURAL
+    return Kind.PREFERENCE if _TASTE.search(text) else Kind.FACT
+
+
+def _asked_sentences(clauses: Sequence[Clause]) -> set[int]:
+    """The sentences that a person asked to have remembered; after `Remember this:` also those behind it."""
+    found: set[int] = set()
+    for clause in clauses:
+        head = strip_markers(clause.head) if clause.head else ""
+        opened = _ASKED.match(strip_markers(clause.sentence))
+        asks_back = clause.sentence.endswith("?")
+        if (opened and not asks_back) or (head and (match := _ASKED.match(head)) and match.end() == len(head)):
+            found.add(clause.place)
+    return found
+
+
+def _stated(clause: Clause, *, is_asked: bool) -> Iterator[ExtractedStatement]:
+    bare = strip_markers(clause.text)
+    if is_asked and (match := _ASKED.match(bare)):
+        bare = strip_markers(bare[match.end() :])
+    bare = bare.rstrip(" .!;,")
+    for text in split_roles(bare):
+        if len(words_of(text)) < 2:
+            continue
+        resolved = resolve_pronoun(text, clause)
+        yield ExtractedStatement(
+            text=resolved[:1].upper() + resolved[1:],
+            clause=clause.text,
+            kind=kind_of(text),
+            is_asked=is_asked,
+            is_decision=_DECIDED.search(text) is not None,
+            points_back=resolved is text and _POINTING.match(text) is not None,
+        )
+
+
+_ROLE = re.compile(
+    r"(?P<who>i'm|i\s+am|i\s+work\s+as)\s+(?P<role>(?:an?|the)\s+[^,;]{3,60}?)\s+(?:at|for|with)\s+"
+    r"(?P<place>(?:the\s+)?[A-Z0-9][\w&.'-]*(?:\s+[A-Z0-9][\w&.'-]*)*)(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+
+
+def split_roles(text: str) -> list[str]:
+    """`I'm a data engineer at Acme` says what somebody does and where: two facts that change apart."""
+    match = _ROLE.match(text)
+    if match is None or not any(word[:1].isupper() for word in match["place"].split()):
+        return [text]
+    return [f"{match['who']} {match['role']}", f"I work at {match['place']}{match['rest']}"]
+
+
+def resolve_pronoun(text: str, clause: Clause) -> str:
+    """The statement with the noun that its first pronoun points to, where the sentence before names one."""
+    match = _POINTING.match(text)
+    if match is None:
+        return text
+    earlier = clause.sentence[: clause.sentence.find(clause.text)] or clause.before
+    nouns = [each.group() for each in _NOUN.finditer(earlier)]
+    if not nouns:
+        return text
+    noun, word = nouns[-1].strip(), match.group().casefold()
+    rest = text[match.end() :]
+    if word in ("its", "their", "his", "her"):
+        return f"{noun}'s{rest}"
+    verb = {"'s": " is", "'re": " are"}.get(word[len(word.partition("'")[0]) :], "")
+    return f"{noun}{verb}{rest}"
