@@ -11,14 +11,15 @@ are dropped.
 import argparse
 import json
 from collections import Counter
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.memory.extract.classifier import BIAS, WEIGHTS
-from festinger.memory.extract.clauses import split_clauses
+from festinger.memory.extract.classifier import BIAS, WEIGHTS, encoder_text
+from festinger.memory.extract.clauses import Clause, split_clauses
 from festinger.memory.extract.features import features_of
 
 DATA = Path(__file__).with_name("statements.jsonl")
@@ -28,24 +29,31 @@ NEIGHBORS = 4
 PENALTY = 2.0
 STEPS = 400
 RATE = 0.5
-SMALLEST = 0.005
+SMALLEST = 0.03
 """Weights below this are not written."""
 
 Vector = NDArray[np.float64]
 Rows = list[tuple[frozenset[str], int, int]]
 
 
-def read_rows() -> Rows:
-    """Features, label and fold of every clause."""
-    rows: Rows = []
+def labeled_clauses() -> Iterator[tuple[Clause, str, int, int]]:
+    """Every clause with its message, label and fold."""
     for number, line in enumerate(DATA.read_text(encoding="utf-8").splitlines()):
         item = json.loads(line)
         message: str = item["message"]
         spans = [(at := message.index(kept), at + len(kept)) for kept in item["store"]]
         for clause in split_clauses(message):
             label = _is_kept(clause.start, clause.start + len(clause.text), spans)
-            rows.append((features_of(clause, message), int(label), number // NEIGHBORS % FOLDS))
-    return rows
+            yield clause, message, int(label), number // NEIGHBORS % FOLDS
+
+
+def read_rows() -> Rows:
+    return [(features_of(clause, message), label, fold) for clause, message, label, fold in labeled_clauses()]
+
+
+def export_clauses() -> Iterator[dict[str, object]]:
+    for clause, message, label, fold in labeled_clauses():
+        yield {"text": encoder_text(clause, message), "label": label, "fold": fold}
 
 
 def _is_kept(start: int, end: int, spans: list[tuple[int, int]]) -> bool:
@@ -100,13 +108,22 @@ def cross_validate(rows: Rows) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--dry-run", action="store_true", help="only cross-validate")
+    parser.add_argument("--export", type=Path, help="only write the clauses for `encoder.py` to this file")
+    given = parser.parse_args()
+    if given.export:
+        given.export.write_text(json.dumps(list(export_clauses())), encoding="utf-8")
+        return
     rows = read_rows()
     cross_validate(rows)
-    if not parser.parse_args().dry_run:
+    if not given.dry_run:
         weights = train(rows)
-        kept = sorted((name, value) for name, value in weights.items() if name == BIAS or abs(value) >= SMALLEST)
+        kept = sorted(
+            (name, value) for name, value in weights.items() if name == BIAS or abs(value) >= SMALLEST
+        )
         target = Path(str(files("festinger.memory.extract").joinpath(WEIGHTS)))
         target.write_text("".join(f"{name}\t{value:.3f}\n" for name, value in kept), encoding="utf-8")
         print(f"wrote {len(kept)} weights")

@@ -14,7 +14,7 @@ from uuid import UUID
 from festinger.app.life import END_SECONDS
 from festinger.errors import NotFound, StoreDown
 from festinger.events.event import Event
-from festinger.ids import SpaceId
+from festinger.ids import DEFAULT_AGENT, AgentId, Origin, SessionId, SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
 from festinger.memory.censors.escalation import escalate_censor, is_warning
@@ -31,8 +31,10 @@ from festinger.memory.episodes.summing import (
     summarise,
     take_up,
 )
+from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.memory.memory import Place
 from festinger.retrieval.forgetting import forget_old_turns
-from festinger.store.exchanges import cut_messages
+from festinger.store.exchanges import cut_messages, messages
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 CLOSE_IDLE = "close_idle_episodes"
 KEEP = "keep_episode"
+LEARN_TURN = "learn_turn"
 TIE = "tie_decision"
 ESCALATE = "escalate_censor"
 CUT = "cut_episode_turns"
@@ -64,6 +67,26 @@ def _register_episodes(app: "App", room: "MemoryRoom") -> None:
     async def keep(transaction: Transaction, event: Event) -> None:
         await keep_exchange(desk, transaction, event)
         remember_session(room, event.space, event.session or "")
+
+    async def learn_later(transaction: Transaction, event: Event) -> None:
+        turns = [each["id"] for each in event.payload["messages"] if each["origin"] == Origin.PERSON]
+        unread = [turn for turn in turns if (event.space, UUID(turn)) not in room.turns]
+        for turn in unread:
+            await desk.ask(
+                transaction,
+                LEARN_TURN,
+                space=event.space,
+                agent=event.agent or DEFAULT_AGENT,
+                session=event.payload["session"],
+                turn=turn,
+            )
+
+    async def learn_now(_run: Run, *, space: str, agent: str, session: str, turn: str) -> None:
+        place = Place(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
+        async with app.store.transaction() as transaction:
+            message = (await messages(transaction, place.space, [UUID(turn)])).get(UUID(turn))
+        if message is not None and room.note_turn(place.space, message.id):
+            await learn_turn(desk, place, PersonTurn(id=message.id, text=message.text))
 
     async def ask(transaction: Transaction, event: Event) -> None:
         await ask_for_summary(desk, transaction, event)
@@ -93,6 +116,8 @@ def _register_episodes(app: "App", room: "MemoryRoom") -> None:
                 await cut_messages(app.store, space, before=before)
 
     app.outbox.subscribe("exchange_captured", KEEP, keep)
+    app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later)
+    app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)
     app.outbox.subscribe("episode_closed", SUMMARISE, ask)
     app.outbox.subscribe("conflict_decided", TIE, tie, wants=has_session)
     # A model may take minutes; the episode's own words must not wait behind it.

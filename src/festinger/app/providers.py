@@ -17,6 +17,7 @@ from festinger.embedding.registry import open_or_go_without
 from festinger.embedding.reranker import Reranker, open_reranker
 from festinger.errors import CannotStart, Unavailable
 from festinger.judge.small import OnnxPairs
+from festinger.memory.extract.classifier import adapter_path
 from festinger.seeing.metrics import DEGRADED
 
 if TYPE_CHECKING:
@@ -34,12 +35,30 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     stack.push_async_callback(app.embedder.close)
     if app.embedder.name == NO_EMBEDDER and chosen != NO_EMBEDDER:
         app.degraded += ("embedder",)
+    if app.embedder.name != NO_EMBEDDER:
+        await _open_clause_encoder(stack, app)
     app.reranker = await _reranker_or_none(app, supplies)
     if app.reranker is not None:
         stack.push_async_callback(app.reranker.close)
     if (classifier := await _judge_or_none(app, supplies)) is not None:
         stack.push_async_callback(classifier.close)
         app.memory.judges.seat(OnnxPairs(classifier))
+
+
+async def _open_clause_encoder(stack: AsyncExitStack, app: "App") -> None:
+    """The model that reads statements in messages; without it a linear model does that alone."""
+    # The runtime behind it is large, and loaded only where an embedder is.
+    from festinger.embedding.adapted import open_classifier
+
+    try:
+        encoder = await open_classifier(adapter_path())
+    except (CannotStart, Unavailable) as error:
+        DEGRADED.labels("clause encoder").inc()
+        log.warning("goes on without clause encoder", why=error.message, hint=error.hint)
+        app.degraded += ("clause encoder",)
+        return
+    stack.push_async_callback(encoder.close)
+    app.clause_encoder = encoder
 
 
 async def _reranker_or_none(app: "App", supplies: Supplies) -> Reranker | None:

@@ -5,6 +5,7 @@ queue. Pairs that wait for a model are judged by a job, tried again as their tim
 the doors; vectors that were missing come by themselves.
 """
 
+from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -58,6 +59,8 @@ TABLE = "memory_vector"
 SEARCHED = "store"
 """The purpose whose vectors are searched."""
 
+MOST_TURNS = 10_000
+
 JUDGING_LIMIT = timedelta(minutes=30)
 
 
@@ -71,6 +74,21 @@ class MemoryRoom:
     """The censors in force."""
     sessions: dict[tuple[SpaceId, str], None] = field(default_factory=dict)
     """Sessions whose episodes this process keeps, the latest last."""
+    turns: OrderedDict[tuple[SpaceId, UUID], None] = field(default_factory=OrderedDict)
+    """Turns that this process has read statements from, so that nobody reads them again."""
+
+    def note_turn(self, space: SpaceId, turn: UUID) -> bool:
+        """Whether nobody has read this turn yet; whoever asks reads it."""
+        if (space, turn) in self.turns:
+            return False
+        self.turns[space, turn] = None
+        while len(self.turns) > MOST_TURNS:
+            self.turns.popitem(last=False)
+        return True
+
+    def forget_turn(self, space: SpaceId, turn: UUID) -> None:
+        """Reading a turn failed: somebody else may try."""
+        self.turns.pop((space, turn), None)
 
     async def settle(
         self, transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: Verdict
@@ -163,6 +181,7 @@ def build_memory(app: "App") -> MemoryRoom:
         without_blocks=without_ours,
         stored=stored,
         writer=writer,
+        encoder=lambda: app.clause_encoder,
         is_forgotten=ban_of(app),
     )
     return MemoryRoom(desk=desk, judges=judges, watch=Watch(desk=desk))

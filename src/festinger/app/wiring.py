@@ -51,6 +51,7 @@ from festinger.llm.endpoint import Endpoint
 from festinger.llm.port import Model, Purpose
 from festinger.llm.switchboard import Outside, Switchboard
 from festinger.memory import health as memory_health
+from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.outcomes import tally as outcomes_tally
 from festinger.proposals import health as proposals_health
 from festinger.retrieval import health as retrieval_health
@@ -117,6 +118,7 @@ class App:
     afterwards: Afterwards = field(default_factory=Afterwards)
     embedder: Embedder | None = None
     reranker: Reranker | None = None
+    clause_encoder: ClauseEncoder | None = None
     degraded: tuple[str, ...] = ()
     """What this process goes on without, although it was chosen."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)

@@ -19,6 +19,7 @@ from festinger.bench.proxy import PROXY
 from festinger.bench.recall import RECALL
 from festinger.bench.reports import REPORT
 from festinger.bench.result import Metric
+from festinger.bench.said import SAID
 from festinger.bench.speed import GROWTH, SPEED
 from festinger.bench.suite import Suite
 from festinger.bench.supersession import SUPERSEDE
@@ -29,6 +30,7 @@ from festinger.errors import BadInput, NotFound
 SUITES = {
     suite.name: suite
     for suite in (
+        SAID,
         RECALL,
         ABSTAIN,
         ABLATION,

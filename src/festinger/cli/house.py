@@ -31,6 +31,7 @@ from festinger.proxy.noting import Noting
 from festinger.proxy.recording import StoredChronicle
 from festinger.proxy.restating import restating
 from festinger.proxy.spool import Spool
+from festinger.proxy.statements import StoredLearner
 from festinger.proxy.writer import Writer
 from festinger.seeing.checks import Check
 from festinger.settings.watch import watch
@@ -117,6 +118,7 @@ def built(plan: Plan) -> House:
         modelfile=modelfiles.find,
         chronicle=chronicle,
         noting=noting,
+        learner=StoredLearner(lambda: keeper.app, beside=beside),
     )
     keeper.loops = attendant.guard
     return House(

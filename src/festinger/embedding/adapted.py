@@ -25,7 +25,9 @@ HEAD = "head.weight", "head.bias"
 class AdaptedClassifier:
     """Answers how likely `yes` is, as a logit."""
 
-    def __init__(self, runner: Runner, head: NDArray[np.float32], bias: float, arrays: Mapping[str, Array]) -> None:
+    def __init__(
+        self, runner: Runner, head: NDArray[np.float32], bias: float, arrays: Mapping[str, Array]
+    ) -> None:
         self._runner = runner
         self._head = head
         self._bias = bias

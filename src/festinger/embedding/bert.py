@@ -204,7 +204,9 @@ def _linear(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, name: st
     if name + ".down" in tensors:
         down = graph.array(name + ".down", tensors[name + ".down"].T)
         up = graph.array(name + ".up", tensors[name + ".up"].T)
-        product = graph.node("Add", [product, graph.node("MatMul", [graph.node("MatMul", [hidden, down]), up])])
+        product = graph.node(
+            "Add", [product, graph.node("MatMul", [graph.node("MatMul", [hidden, down]), up])]
+        )
     return graph.node("Add", [product, graph.array(name + ".bias", tensors[name + ".bias"])])
 
 

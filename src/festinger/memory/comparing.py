@@ -7,13 +7,14 @@ where nobody can tell whom it is about, nothing is replaced at all.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from festinger.embedding.profiles import Purpose, Threshold
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.judgement import Judgement, Relation
+from festinger.judge.judgement import Current, Judgement, Relation, by_person
 from festinger.judge.pair import Opinion, Pair
 from festinger.judge.statement import Bars, Features, Slot, Statement
 from festinger.memory.candidates import Candidate, worth_judging
@@ -96,11 +97,13 @@ async def compare_all(desk: Desk, space: SpaceId, questions: Sequence[Question])
         [
             Compared(
                 candidate=candidate,
-                opinion=Opinion(pair=pair, judgement=within_subject(pair, next(judgements))),
+                opinion=Opinion(
+                    pair=pair, judgement=corrected(asked.said, pair) or within_subject(pair, judgement)
+                ),
             )
-            for candidate, pair in pairs
+            for (candidate, pair), judgement in zip(pairs, islice(judgements, len(pairs)), strict=True)
         ]
-        for pairs in paired
+        for asked, pairs in zip(questions, paired, strict=True)
     ]
 
 
@@ -139,7 +142,9 @@ def compare_by_rules(
     return [
         Compared(
             candidate=each,
-            opinion=Opinion(pair=pair, judgement=within_subject(pair, desk.panel.by_rules(pair))),
+            opinion=Opinion(
+                pair=pair, judgement=corrected(said, pair) or within_subject(pair, desk.panel.by_rules(pair))
+            ),
         )
         for each, pair in zip(near, pairs, strict=True)
     ]
@@ -209,6 +214,13 @@ async def same_subjects(
         nearness = float(np.dot(vectors[said.subject], vectors[memory.subject or ""]))
         found[memory.id] = nearness >= bar
     return found
+
+
+def corrected(said: Said, pair: Pair) -> Judgement | None:
+    """The word of a speaker who takes an earlier statement back; it needs no judge."""
+    if said.given.corrects is None or said.given.corrects != pair.old_ref:
+        return None
+    return by_person("speaker", Relation.UPDATE, current=Current.NEW, reasoning="Its speaker corrected it.")
 
 
 def within_subject(pair: Pair, judgement: Judgement) -> Judgement:

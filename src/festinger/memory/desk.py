@@ -16,6 +16,7 @@ from festinger.ids import MemoryId, NewId, Origin, SpaceId
 from festinger.llm.port import Model
 from festinger.memory.confidence import START
 from festinger.memory.decision import Limits, OnContradiction
+from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.memory.given import Said
 from festinger.memory.memory import Place
 from festinger.memory.panel import Panel
@@ -85,6 +86,11 @@ async def no_writer(_space: SpaceId) -> Model | None:
     return None
 
 
+def no_encoder() -> ClauseEncoder | None:
+    """For a wiring without the bundled encoder."""
+    return None
+
+
 def as_written(text: str) -> str:
     return text
 
@@ -146,6 +152,8 @@ class Desk:
     stored: Stored = nobody_cares
     step: Step = pass_by
     writer: Writer = no_writer
+    encoder: Callable[[], ClauseEncoder | None] = no_encoder
+    """Reads clauses of messages; none where the bundled weights are not loaded."""
     read_whole: dict[tuple[SpaceId, str], tuple[bool, float]] = field(default_factory=dict)
     """Whether all vectors that a space has of a model are read to find some, and when somebody last looked."""
     sizing: Sizing = field(default_factory=Sizing)

@@ -65,6 +65,8 @@ class Given:
     episode_id: UUID | None = None
     turn_id: UUID | None = None
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
+    corrects: UUID | None = None
+    """The memory that its speaker takes back with it."""
 
     @property
     def worded_by_model(self) -> bool:

@@ -267,6 +267,20 @@ select m.* from memory m where m.space_id = %(space)s and m.id = any(%(memories)
 -- Some memories, kept from changing until the transaction ends; always in one order, so that nobody waits in a ring.
 select m.* from memory m where m.space_id = %(space)s and m.id = any(%(memories)s) order by m.id for update;
 
+-- name: statements_of_session
+-- What persons stated in a session before a turn, the newest first.
+select m.* from memory m
+where m.space_id = %(space)s and m.session_id = %(session)s and m.status = 'active' and m.origin = 'person'
+  and m.turn_id is distinct from %(turn)s
+order by m.seq desc
+limit %(limit)s;
+
+-- name: learned_from_turns
+-- What was learned from the turns of an episode.
+select m.* from memory m
+where m.space_id = %(space)s and m.session_id = %(session)s and m.turn_id = any(%(turns)s)
+order by m.seq;
+
 -- name: ids_that_begin
 -- The memories whose id begins so.
 select m.id from memory m where m.space_id = %(space)s and m.id::text like %(prefix)s || '%%' limit 11;

@@ -31,6 +31,7 @@ from festinger.proxy.sessions.chain import content_of_reply
 from festinger.proxy.sessions.keeping import Sessions
 from festinger.proxy.sessions.session import Reply, latest
 from festinger.proxy.sighting import Sighting
+from festinger.proxy.statements import NullLearner, TurnLearner
 from festinger.proxy.telling import LoopTold, MemoryResult, MemoryTold, SessionTold
 from festinger.proxy.turnstile import Turnstile
 from festinger.proxy.understanding import NewId, Understanding, Understood
@@ -52,10 +53,12 @@ class Attendant:
         recount: Recount = untold,
         modelfile: FindModelfile = none_known,
         chronicle: Chronicle | None = None,
+        learner: TurnLearner | None = None,
     ) -> None:
         self._clock = clock
         self._recount = recount
         self._chronicle = chronicle or NoChronicle()
+        self._learner = learner or NullLearner()
         self.guard = LoopGuard(
             clock=clock, new_id=new_id, settings=settings, recount=recount, modelfile=modelfile
         )
@@ -76,6 +79,7 @@ class Attendant:
         if sighting is not None and sighting.is_stopped:
             return self._stopped(understood, sighting)
         note = await self._noting.note(understood, settings=settings)
+        learning = self._learner.start(understood, settings=settings)
         self._keep(understood, note)
         # What was only read goes on as it came, compressed if it was.
         plain = body if note.body is understood.request.body else note.body
@@ -91,6 +95,7 @@ class Attendant:
             loop=sighting.told if sighting else _unwatched(understood),
             instead=plain if is_changed else None,
             regard=sighting,
+            learning=learning,
         )
 
     async def _understood(

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from festinger.proxy.guard import Visit
 from festinger.proxy.headers import RawHeaders
+from festinger.proxy.statements import Learning
 from festinger.proxy.tap import Listener
 from festinger.proxy.telling import LoopTold, MemoryTold, SessionTold
 from festinger.settings.tree import ProxySettings
@@ -51,6 +52,8 @@ class Attended:
     instead: bytes | None = None
     """What is sent once more if the upstream refuses `body`."""
     regard: Regard | None = None
+    learning: Learning | None = None
+    """What is being learned from the request."""
 
 
 class Attend(Protocol):

@@ -275,5 +275,9 @@ def _clean_words(words: Words, redact: Redact) -> Words:
 
 
 def _id(session: SessionId, link: bytes, what: int | str) -> UUID:
-    made_of = f"{session}:{link.hex()}:{what}".encode()
-    return UUID(bytes=blake2b(made_of, digest_size=16).digest())
+    return made_id(session, link.hex(), what)
+
+
+def made_id(session: SessionId, link: str, what: int | str) -> UUID:
+    """The id of a part of an exchange: the same for the same words in the same place."""
+    return UUID(bytes=blake2b(f"{session}:{link}:{what}".encode(), digest_size=16).digest())

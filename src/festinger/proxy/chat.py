@@ -20,6 +20,7 @@ from festinger.proxy.guard import Visit
 from festinger.proxy.headers import MemoryWish, RawHeaders, coming_down, first, going_up, readable, sized
 from festinger.proxy.keys import without_ours
 from festinger.proxy.routes import Treatment
+from festinger.proxy.statements import LearnStatus
 from festinger.proxy.tap import Cut, Listen, tapped
 from festinger.proxy.telling import (
     LoopTold,
@@ -63,6 +64,8 @@ class Call:
     memory: MemoryTold | None = None
     session: SessionTold | None = None
     loop: LoopTold | None = None
+    learned: LearnStatus | None = None
+    """What became of what a person asked to have remembered."""
     is_plain: bool = False
     """Whether its body came compressed and goes on as what it says."""
     before: float = 0.0
@@ -102,6 +105,8 @@ async def forward(call: Call, visit: Visit, means: Means) -> None:
         headers = coming_down(answer.raw_headers)
         call.window, call.after = "answer", means.stopwatch() - heard
         framed = not _ends_with_connection(call, headers)
+        if attended.learning is not None and attended.learning.is_asked:
+            call.learned = await attended.learning.status()
         await _start(call, visit, answer, headers, framed=framed)
         more = True
         async for chunk in chunks(answer):
@@ -193,6 +198,7 @@ def _told(call: Call, visit: Visit) -> list[tuple[bytes, bytes]]:
         overhead=call.before + call.after,
         session=call.session,
         loop=call.loop,
+        learned=call.learned,
     )
 
 

@@ -112,6 +112,7 @@ def told(
     overhead: float | None,
     session: SessionTold | None = None,
     loop: LoopTold | None = None,
+    learned: object = None,
 ) -> list[tuple[bytes, bytes]]:
     """The headers that say so. `overhead` is in seconds."""
     headers = [(b"x-festinger-request", request_id.encode())]
@@ -122,6 +123,8 @@ def told(
     if memory is not None:
         ignored = f"; ignored={','.join(wishes.ignored)}" if wishes.ignored else ""
         headers.append((b"x-festinger-memory", f"{memory}{ignored}".encode()))
+    if learned is not None:
+        headers.append((b"x-festinger-learned", str(learned).encode()))
     if overhead is not None:
         headers.append((b"x-festinger-overhead-ms", b"%.3f" % (overhead * 1000)))
     return headers

@@ -17,9 +17,13 @@ LONGEST_CLAUSE = 500
 LONGEST_SIDE = 40
 """Words on one side of a cut that are looked at for a verb."""
 
-_SENTENCE = re.compile(r"[^.!?。！？\n]++(?:[.!?]++(?=[^\s.!?\"')\]])[^.!?。！？\n]++)*+[.!?。！？]*+[\"')\]]?")
+_SENTENCE = re.compile(
+    r"[^.!?。！？\n]++(?:[.!?]++(?=[^\s.!?\"')\]])[^.!?。！？\n]++)*+[.!?。！？]*+[\"')\]]?"
+)
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|st|approx|incl)|(?<![\w/])[A-Z])\.$")
-_CUT = re.compile(r";\s+|\s[-–—]{1,2}\s|,\s+(?:and|but|so|or|while|yet)\s+|,\s+|\s+(?:and|but|while|because)\s+|\s\(|\)\s?")
+_CUT = re.compile(
+    r";\s+|\s[-–—]{1,2}\s|,\s+(?:and|but|so|or|while|yet)\s+|,\s+|\s+(?:and|but|while|because)\s+|\s\(|\)\s?"
+)
 _WORD = re.compile(r"[^\W_]++(?:['’.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
 _SUBJECT = re.compile(
     r"(?:i|we|he|she|they|it|you|there|this|that|these|those|my|our|his|her|their|its|your|the|a|an"
@@ -30,8 +34,12 @@ _ASKING = re.compile(
     r"(?:can|could|would|will|do|does|did|is|are|was|were|should|shall|may|any|what|which|who|whose|when|where|why|how)\b",
     re.IGNORECASE,
 )
-_DIRECTIVE = re.compile(r"(?:always|never|don'?t|do\s+not|please|only|use|call|keep|no\s+more)\b", re.IGNORECASE)
-_CONTRACTED = re.compile(r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b", re.IGNORECASE)
+_DIRECTIVE = re.compile(
+    r"(?:always|never|don'?t|do\s+not|please|only|use|call|keep|no\s+more)\b", re.IGNORECASE
+)
+_CONTRACTED = re.compile(
+    r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from festinger.memory.extract.clauses import Clause, split_clauses, words_of
 from festinger.memory.extract.classifier import ClauseEncoder, probabilities
+from festinger.memory.extract.clauses import Clause, split_clauses, words_of
 from festinger.memory.kinds import Kind
 from festinger.text.chatter import is_heartbeat, is_question, is_transient
 from festinger.text.secret_checks import MARK
@@ -28,6 +28,8 @@ _ASKED = re.compile(
     r"\s*(?:that\b|of\s+this\b|:|,|[-–—])?\s*",
     re.IGNORECASE,
 )
+_ASKS = re.compile(r"\b(?:remember|note|mind|forget|record|save|memory)\b", re.IGNORECASE)
+LONGEST_ASKING = 8_000
 _MARKER = re.compile(
     r"(?:and|but|so|also|plus|btw|by\s+the\s+way|fyi|ps|p\.s\.|ok|okay|well|oh|ah|hey|hi|hello|hmm+|yeah|yes|yep|yup|no|nope"
     r"|nah|wait|actually|anyway|anyways|please|pls|sorry|oops|right|sure|thanks|thank\s+you|look|listen|fine|great|cool"
@@ -39,7 +41,9 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 """What may stand before a statement and is no part of it."""
-_NEVER_ALONE = re.compile(r"(?:no|yes|right|note|update|context|background|fine|great|cool|look|sure)\b", re.IGNORECASE)
+_NEVER_ALONE = re.compile(
+    r"(?:no|yes|right|note|update|context|background|fine|great|cool|look|sure)\b", re.IGNORECASE
+)
 """Markers that are one only before a comma or a colon: `no peanuts` and `update the docs` begin otherwise."""
 _DECIDED = re.compile(
     r"\b(?:we|i|they|the\s+team)(?:\s+have|'ve|\s+all)?\s+(?:decided|agreed|settled\s+on|chose|concluded)\b"
@@ -55,7 +59,9 @@ _RULE = re.compile(
     r"|after|no|from\s+now\s+on)\b|.*\b(?:must|should|have\s+to|need\s+to|mustn't|shouldn't)\b",
     re.IGNORECASE,
 )
-_POINTING = re.compile(r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE)
+_POINTING = re.compile(
+    r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE
+)
 _NOUN = re.compile(
     r"\b(?:my|our|the|this|these|a|an|new)\s+((?:[\w'/-]+\s+){0,2}?[\w'/-]+?)(?=\s+(?:in|on|at|for|of|to|from|with|by|is|are|was|has|that"
     r"|which|and|or|so)\b|[.,;:?!)]|$)",
@@ -97,6 +103,13 @@ async def read_statements(message: str, *, encoder: ClauseEncoder | None = None)
     return found[:MOST]
 
 
+def asks_to_remember(message: str) -> bool:
+    """Whether a person asks to have something remembered. Quick: asked on the way of every request."""
+    return _ASKS.search(message[:LONGEST_ASKING]) is not None and bool(
+        _asked_sentences(split_clauses(message))
+    )
+
+
 def may_state(clause: Clause, *, is_asked: bool) -> bool:
     """Whether a clause can be a statement at all: no question, announcement, sign of life or passing state."""
     bare = strip_markers(clause.text)
@@ -131,7 +144,9 @@ def _asked_sentences(clauses: Sequence[Clause]) -> set[int]:
         head = strip_markers(clause.head) if clause.head else ""
         opened = _ASKED.match(strip_markers(clause.sentence))
         asks_back = clause.sentence.endswith("?")
-        if (opened and not asks_back) or (head and (match := _ASKED.match(head)) and match.end() == len(head)):
+        if (opened and not asks_back) or (
+            head and (match := _ASKED.match(head)) and match.end() == len(head)
+        ):
             found.add(clause.place)
     return found
 

@@ -1,0 +1,213 @@
+"""Finds corrections that refer back, and words the statement that they correct anew.
+
+`Actually it moved to 5434`, `no, Meyer, not Mayer`, `make that 11`: the new value takes the place of a value of the
+same form in what was stated before in this conversation. Pure.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from festinger.memory.extract.clauses import split_clauses, words_of
+from festinger.text.words import FUNCTION_WORDS
+
+LONGEST = 16
+"""Words of a correction; what is longer speaks for itself."""
+ALIKE = 0.6
+"""From this share of equal letters on, two names may be one with a slip."""
+
+_MARK = re.compile(
+    r"(?:\*|(?:no|nope|nah|wait|oops|sorry|actually|correction|hmm+|oh)\b[\s,:;.!–—-]*|(?:scratch|strike)\s+that\b[\s,:;.!–—-]*"
+    r"|i\s+mean(?:t)?\b[\s,:;–—-]*|make\s+(?:that|it)\s+|change\s+(?:that|it)\s+to\s+|rather\b[\s,]*|i\s+(?:said|wrote)\b)+",
+    re.IGNORECASE,
+)
+_BACK = re.compile(r"(?:it|that|this|they|those|these)(?:'s|'re|'ve|'ll)?\b", re.IGNORECASE)
+_STRONG = re.compile(
+    r"\*|\W*(?:\w+\W+)?(?:correction|(?:scratch|strike)\s+that|i\s+mean(?:t)?|make\s+(?:that|it)|change\s+(?:that|it)|i\s+(?:said|wrote))\b",
+    re.IGNORECASE,
+)
+"""Marks that are used for nothing but corrections."""
+_CHANGES = re.compile(
+    r"\b(?:moved?|changed?|switched|renamed|became|now|instead|should\s+be)\b", re.IGNORECASE
+)
+_NOT = re.compile(r"(?P<new>[\w.:/@-]+)\W{1,3}not\s+(?:the\s+|an?\s+)?(?P<old>[\w.:/@-]+)", re.IGNORECASE)
+_NOT_BUT = re.compile(r"\bnot\s+(?P<old>[\w.:/@-]+)\W+(?:but\s+)?(?P<new>[\w.:/@-]+)", re.IGNORECASE)
+_NUMBERS = frozenset(
+    [
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+        "twenty",
+        "thirty",
+        "forty",
+        "fifty",
+        "sixty",
+        "seventy",
+        "eighty",
+        "ninety",
+        "hundred",
+    ]
+)
+_DAYS = frozenset(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
+_MONTHS = frozenset(
+    [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ]
+)
+_TOKEN = re.compile(r"[^\W_]++(?:[.:/@_'-]++[^\W_]++)*+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """A clause that corrects an earlier statement."""
+
+    clause: str
+    text: str
+    """The earlier statement in its new words."""
+    corrects: int
+    """Its place among the earlier statements."""
+
+
+def may_correct(message: str) -> bool:
+    """Whether a message holds a clause that may refer back. Cheap: most messages do not."""
+    return any(True for _ in _pointing_clauses(message))
+
+
+def find_corrections(message: str, earlier: Sequence[str]) -> list[Correction]:
+    """What a message corrects of earlier statements, the newest of them first in `earlier`."""
+    found: list[Correction] = []
+    for clause, said in _pointing_clauses(message):
+        taken = {each.corrects for each in found}
+        match = next(
+            (
+                Correction(clause=clause, text=text, corrects=place)
+                for place, statement in enumerate(earlier)
+                if place not in taken
+                and (text := _corrected(said, statement, is_sure=_STRONG.match(clause) is not None))
+                is not None
+            ),
+            None,
+        )
+        if match is not None:
+            found.append(match)
+    return found
+
+
+def _pointing_clauses(message: str) -> Iterator[tuple[str, str]]:
+    """Clauses that begin like a correction, each also without its mark."""
+    for clause in split_clauses(message):
+        if clause.text.endswith("?") or len(words_of(clause.text)) > LONGEST:
+            continue
+        mark = _MARK.match(clause.text)
+        said = clause.text[mark.end() :] if mark else clause.text
+        points_back = _BACK.match(said) is not None and _CHANGES.search(said) is not None
+        if said.strip() and (mark or points_back):
+            yield clause.text, said
+
+
+def _corrected(said: str, statement: str, *, is_sure: bool) -> str | None:
+    for form in (_NOT, _NOT_BUT):
+        if match := form.search(said):
+            old = _place_of(match["old"], statement)
+            return _put(statement, old, match["new"]) if old else None
+    if not (is_sure or _BACK.match(said) or _is_fragment(said) or _shares_a_word(said, statement)):
+        return None
+    return _by_form(said, statement)
+
+
+def _by_form(said: str, statement: str) -> str | None:
+    """The statement with the new value in the place of one of the same form; none where there is no such place."""
+    values = [word for word in _TOKEN.findall(said) if _form(word)]
+    places = [match for match in _TOKEN.finditer(statement) if _form(match.group())]
+    for value in reversed(values):
+        if any(place.group().casefold() == value.casefold() for place in places):
+            continue
+        alike = [place for place in places if _form(place.group()) == _form(value)]
+        if _form(value) == "name":
+            # Names differ in kind: only a slip of the pen is known by its letters, or the one name there is.
+            near = [place for place in alike if _are_alike(place.group(), value)]
+            alike = near or (alike if len(alike) == 1 and alike[0].start() else [])
+        if alike:
+            beside = [
+                place for place in alike if _next_word(statement, place.end()) in words_of(said.casefold())
+            ]
+            return _put(statement, (beside or alike)[-1].span(), value)
+    return None
+
+
+def _next_word(statement: str, at: int) -> str:
+    following = _TOKEN.search(statement, at)
+    return following.group().casefold() if following else ""
+
+
+def _form(word: str) -> str:
+    small = word.casefold()
+    if small[0].isdigit():
+        return "time" if ":" in small else "number"
+    if small in _NUMBERS:
+        return "number"
+    if small in _DAYS:
+        return "day"
+    if small in _MONTHS:
+        return "month"
+    return "name" if word[0].isupper() and small not in FUNCTION_WORDS else ""
+
+
+def _are_alike(one: str, other: str) -> bool:
+    return SequenceMatcher(None, one.casefold(), other.casefold()).ratio() >= ALIKE
+
+
+def _place_of(word: str, statement: str) -> tuple[int, int] | None:
+    tokens = list(_TOKEN.finditer(statement))
+    exact = [match for match in tokens if match.group().casefold() == word.casefold()]
+    near = [match for match in tokens if _form(match.group()) == "name" and _are_alike(match.group(), word)]
+    found = exact or near
+    return found[-1].span() if found else None
+
+
+def _put(statement: str, span: tuple[int, int], value: str) -> str:
+    return statement[: span[0]] + value + statement[span[1] :]
+
+
+def _is_fragment(said: str) -> bool:
+    """Whether it is little more than a value: `11`, `with a z`."""
+    return not any(word.casefold() not in FUNCTION_WORDS and not _form(word) for word in words_of(said))
+
+
+def _shares_a_word(said: str, statement: str) -> bool:
+    def content(text: str) -> set[str]:
+        return {
+            word.casefold()
+            for word in words_of(text)
+            if word.casefold() not in FUNCTION_WORDS and not _form(word)
+        }
+
+    return bool(content(said) & content(statement))

@@ -1,0 +1,128 @@
+"""Learns what a person's turn states, as soon as it is said.
+
+Every statement goes through `learn`. A correction that refers back (`actually it moved to 5434`) is put into the
+words of the statement that it corrects and replaces it. Keys made of the turn let the same turn be read twice, by the
+proxy at once and by a job after a crash, without learning anything twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from festinger.errors import Refused, Replayed
+from festinger.ids import Origin
+from festinger.memory.decision import Action
+from festinger.memory.desk import Desk
+from festinger.memory.extract.corrections import Correction, find_corrections, may_correct
+from festinger.memory.extract.statements import ExtractedStatement, kind_of, read_statements
+from festinger.memory.given import Given
+from festinger.memory.given import Turn as Source
+from festinger.memory.kinds import Status
+from festinger.memory.learn import learn
+from festinger.memory.learned import Learned
+from festinger.memory.memory import Memory, Place, memory_of
+from festinger.memory.revising import supersede
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.memory")
+
+RECENT = 12
+"""Statements of a session that a correction may refer to."""
+SOURCE = "conversation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonTurn:
+    """Something that a person said."""
+
+    id: UUID
+    text: str
+
+
+async def learn_turn(desk: Desk, place: Place, turn: PersonTurn) -> list[Learned]:
+    """Learn what a turn states, in its order. Raises `StoreDown`."""
+    text = desk.without_blocks(turn.text)
+    statements = await read_statements(text, encoder=desk.encoder())
+    earlier = await _earlier(desk, place, turn) if may_correct(text) else []
+    corrections = find_corrections(text, [memory.content for memory in earlier])
+    corrected = {each.clause for each in corrections}
+    given = [
+        _given(desk, place, turn, f"{number}", statement)
+        for number, statement in enumerate(statements)
+        if statement.clause not in corrected
+    ]
+    learned = [done for each in given if (done := await _learn(desk, place, each)) is not None]
+    for number, correction in enumerate(corrections):
+        old = earlier[correction.corrects]
+        learned += await _correct(desk, place, turn, number, correction, old=old)
+    return learned
+
+
+async def _learn(desk: Desk, place: Place, given: Given) -> Learned | None:
+    try:
+        return await learn(desk, place, given)
+    except Replayed:
+        # The turn was read before, by an earlier version of the rules.
+        return None
+
+
+async def _correct(
+    desk: Desk, place: Place, turn: PersonTurn, number: int, correction: Correction, *, old: Memory
+) -> Sequence[Learned]:
+    """Learn a corrected statement in the place of the old one."""
+    statement = ExtractedStatement(
+        text=correction.text, clause=correction.clause, kind=kind_of(correction.text)
+    )
+    given = _given(desk, place, turn, f"c{number}", statement, corrects=old.id)
+    done = await _learn(desk, place, given)
+    if done is None:
+        return ()
+    new = done.memory
+    if (
+        new is not None
+        and new.id != old.id
+        and new.status is Status.ACTIVE
+        and done.action is not Action.SUPERSEDED
+    ):
+        try:
+            await supersede(desk, place.space, old.id, new.id, by=SOURCE, reason="A person corrected it.")
+        except Refused:
+            # Somebody changed one of the two meanwhile; the statement stands beside it.
+            pass
+    return (done,)
+
+
+def _given(
+    desk: Desk,
+    place: Place,
+    turn: PersonTurn,
+    name: str,
+    statement: ExtractedStatement,
+    *,
+    corrects: UUID | None = None,
+) -> Given:
+    trust = desk.terms(place.space).trusts[Origin.PERSON]
+    return Given(
+        text=statement.text,
+        kind=statement.kind,
+        origin=Origin.PERSON,
+        source=SOURCE,
+        turns=(Source(id=turn.id, trust=trust),),
+        by_model=False,
+        tags=statement.tags,
+        turn_id=turn.id,
+        key=f"turn:{turn.id}:{name}",
+        corrects=corrects,
+    )
+
+
+async def _earlier(desk: Desk, place: Place, turn: PersonTurn) -> list[Memory]:
+    """What was stated in this conversation before, the newest first."""
+    rows = await desk.store.all(
+        Q["statements_of_session"],
+        space=place.space,
+        session=place.session,
+        turn=turn.id,
+        limit=RECENT,
+    )
+    return [memory_of(row) for row in rows]

@@ -1,0 +1,123 @@
+"""Learns what the new turns of a request state, while its answer is on the way.
+
+Nothing waits for it but an explicit `remember that …`: its answer's headers say what became of it. A job reads captured
+turns again after a crash (`app/conversing`); keys made of the turn keep that from learning anything twice.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+import structlog
+
+from festinger.app.background import Background
+from festinger.app.wiring import App
+from festinger.errors import FestingerError
+from festinger.ids import Origin, SessionId
+from festinger.memory.decision import Action
+from festinger.memory.extract.statements import asks_to_remember
+from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.memory.learned import Learned
+from festinger.memory.memory import Place
+from festinger.proxy.capture import made_id, session_name
+from festinger.proxy.edge import going_on
+from festinger.proxy.understanding import Understood
+from festinger.settings.tree import ProxySettings
+from festinger.world.recollector import Said
+
+log = structlog.get_logger(room="proxy")
+
+PART = "learning"
+MOST_TURNS = 8
+"""Turns of one request that are read; of a longer history that is new here the job reads the rest."""
+WAIT_SECONDS = 1.0
+"""How long an answer that is about to begin waits for what a person asked to be remembered."""
+KEPT = frozenset({Action.STORED, Action.CONFIRMED, Action.REFINED, Action.SUPERSEDED, Action.PENDING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnStatus:
+    """What became of the statements that a person asked to have remembered; told in a header."""
+
+    actions: tuple[str, ...] = ()
+    is_late: bool = False
+    failed: str = ""
+
+    def __str__(self) -> str:
+        if self.failed:
+            return f"failed; reason={self.failed}"
+        if self.is_late:
+            return "pending"
+        kept = [action for action in self.actions if action in KEPT]
+        return f"{len(kept)}; actions={','.join(self.actions)}" if self.actions else "0"
+
+
+class Learning:
+    """The learning of one request, under way."""
+
+    def __init__(self, task: asyncio.Task[LearnStatus], *, is_asked: bool) -> None:
+        self._task = task
+        self.is_asked = is_asked
+        """Whether a person asked to have something remembered."""
+
+    async def status(self) -> LearnStatus:
+        """What was learned, as far as it is known within `WAIT_SECONDS`."""
+        await asyncio.wait({self._task}, timeout=WAIT_SECONDS)
+        return self._task.result() if self._task.done() else LearnStatus(is_late=True)
+
+
+class TurnLearner(Protocol):
+    def start(self, understood: Understood, *, settings: ProxySettings) -> Learning | None:
+        """Begin to learn from the new turns of a request; `None` if there is nothing to learn from."""
+
+
+class NullLearner:
+    def start(self, understood: Understood, *, settings: ProxySettings) -> Learning | None:
+        return None
+
+
+class StoredLearner:
+    """Learns into the open store."""
+
+    def __init__(self, app: Callable[[], App | None], *, beside: Background) -> None:
+        self._app = app
+        self._beside = beside
+
+    def start(self, understood: Understood, *, settings: ProxySettings) -> Learning | None:
+        app = self._app()
+        if app is None or not understood.is_learnt or settings.capture != "on":
+            return None
+        said = [each for each in understood.new if each.origin is Origin.PERSON][-MOST_TURNS:]
+        if not said:
+            return None
+        place = _place(understood)
+        turns = [PersonTurn(id=message_id(each), text=each.text) for each in said]
+        is_asked = any(asks_to_remember(each.text) for each in said)
+        return Learning(self._beside.start(_learn(app, place, turns)), is_asked=is_asked)
+
+
+async def _learn(app: App, place: Place, turns: Sequence[PersonTurn]) -> LearnStatus:
+    learned: list[Learned] = []
+    with going_on(PART) as attempt:
+        try:
+            for turn in turns:
+                if app.memory.note_turn(place.space, turn.id):
+                    learned += await learn_turn(app.memory.desk, place, turn)
+        except FestingerError as error:
+            app.memory.forget_turn(place.space, turn.id)
+            log.warning("turn not learned at once", error=error.message)
+            return LearnStatus(failed=type(error).__name__)
+    return LearnStatus(actions=tuple(each.action.value for each in learned), failed=attempt.failed)
+
+
+def message_id(said: Said) -> UUID:
+    """The id under which a message is captured."""
+    session, link, number = (said.message or "::").rsplit(":", 2)
+    return made_id(session_name(SessionId(session)), link, number)
+
+
+def _place(understood: Understood) -> Place:
+    where = understood.place
+    return Place(space=where.space, agent=where.agent, session=session_name(where.session))
