@@ -9,24 +9,26 @@ everything and writes `adapter.safetensors` (float16) and `guesses.json` (out-of
 
 import json
 import math
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import nn
-from torch.nn import functional as F
+from torch.nn import functional
 from transformers import BertConfig, BertModel
 
 RANK = 8
 ALPHA = 16
-EPOCHS = 6
-BATCH = 32
+EPOCHS = int(os.environ.get("EPOCHS", "6"))
+BATCH = int(os.environ.get("BATCH", "32"))
 RATE = 1e-3
 WARMUP = 0.1
 DROPOUT = 0.1
-HELD_FOLDS = 3
+HELD_FOLDS = int(os.environ.get("HELD_FOLDS", "3"))
 """Folds that are held out in turn; all ten would take three times as long and say the same."""
 SMOOTHING = 0.05
 TARGETS = ("query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense")
@@ -65,16 +67,16 @@ class Reader(nn.Module):
         hidden = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         pooled = (hidden * mask.unsqueeze(-1)).sum(1)
         # Unit length, as the exported graph gives it; scaled so that the head has room.
-        return self.head(F.normalize(pooled, dim=-1) * 20).squeeze(-1)
+        return self.head(functional.normalize(pooled, dim=-1) * 20).squeeze(-1)
 
 
-def batches(rows: list[dict], size: int, *, shuffle: bool):
+def batches(rows: list[dict], size: int, *, shuffle: bool) -> Iterator[list[dict]]:
     order = torch.randperm(len(rows)).tolist() if shuffle else list(range(len(rows)))
     for at in range(0, len(order), size):
         yield [rows[place] for place in order[at : at + size]]
 
 
-def encode(tokenizer: Tokenizer, rows: list[dict]):
+def encode(tokenizer: Tokenizer, rows: list[dict]) -> tuple[torch.Tensor, torch.Tensor]:
     encoded = tokenizer.encode_batch([row["text"] for row in rows])
     ids = torch.tensor([each.ids for each in encoded], device=DEVICE)
     mask = torch.tensor([each.attention_mask for each in encoded], device=DEVICE)
@@ -96,7 +98,7 @@ def train(folder: Path, tokenizer: Tokenizer, rows: list[dict], seed: int) -> Re
         for batch in batches(rows, BATCH, shuffle=True):
             labels = torch.tensor([float(row["label"]) for row in batch], device=DEVICE)
             smooth = labels * (1 - 2 * SMOOTHING) + SMOOTHING
-            loss = F.binary_cross_entropy_with_logits(model(*encode(tokenizer, batch)), smooth)
+            loss = functional.binary_cross_entropy_with_logits(model(*encode(tokenizer, batch)), smooth)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(learned, 1.0)

@@ -5,6 +5,7 @@ logged and counted, and everything that does not need it works on. A wrong choic
 """
 
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
@@ -17,11 +18,13 @@ from festinger.embedding.registry import open_or_go_without
 from festinger.embedding.reranker import Reranker, open_reranker
 from festinger.errors import CannotStart, Unavailable
 from festinger.judge.small import OnnxPairs
-from festinger.memory.extract.classifier import adapter_path
+from festinger.memory.extract.classifier import adapter_path as statement_adapter
+from festinger.retrieval.applies import adapter_path as note_adapter
 from festinger.seeing.metrics import DEGRADED
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App
+    from festinger.embedding.adapted import AdaptedClassifier
     from festinger.embedding.pair_classifier import PairClassifier
 
 log = structlog.get_logger(room="app")
@@ -36,7 +39,8 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     if app.embedder.name == NO_EMBEDDER and chosen != NO_EMBEDDER:
         app.degraded += ("embedder",)
     if app.embedder.name != NO_EMBEDDER:
-        await _open_clause_encoder(stack, app)
+        app.clause_encoder = await _open_reader(stack, app, statement_adapter())
+        app.note_reader = await _open_reader(stack, app, note_adapter())
     app.reranker = await _reranker_or_none(app, supplies)
     if app.reranker is not None:
         stack.push_async_callback(app.reranker.close)
@@ -45,20 +49,20 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
         app.memory.judges.seat(OnnxPairs(classifier))
 
 
-async def _open_clause_encoder(stack: AsyncExitStack, app: "App") -> None:
-    """The model that reads statements in messages; without it a linear model does that alone."""
+async def _open_reader(stack: AsyncExitStack, app: "App", adapter: Path) -> "AdaptedClassifier | None":
+    """The bundled encoder with an adapter; who asks it goes on without where it cannot be had."""
     # The runtime behind it is large, and loaded only where an embedder is.
     from festinger.embedding.adapted import open_classifier
 
     try:
-        encoder = await open_classifier(adapter_path())
+        reader = await open_classifier(adapter)
     except (CannotStart, Unavailable) as error:
-        DEGRADED.labels("clause encoder").inc()
-        log.warning("goes on without clause encoder", why=error.message, hint=error.hint)
-        app.degraded += ("clause encoder",)
-        return
-    stack.push_async_callback(encoder.close)
-    app.clause_encoder = encoder
+        DEGRADED.labels("reader").inc()
+        log.warning("goes on without reader", reader=adapter.stem, why=error.message, hint=error.hint)
+        app.degraded += (f"reader {adapter.stem}",)
+        return None
+    stack.push_async_callback(reader.close)
+    return reader
 
 
 async def _reranker_or_none(app: "App", supplies: Supplies) -> Reranker | None:

@@ -15,9 +15,10 @@ from festinger.app.conversing import remember_session
 from festinger.app.remembering import MemoryRoom
 from festinger.errors import BadInput
 from festinger.ids import MemoryId, Origin
-from festinger.memory.episodes.episode import Episode, State
+from festinger.memory.episodes.episode import Episode, Role, State
 from festinger.memory.episodes.keeping import Appended, append, close, open_episode
 from festinger.memory.episodes.summing import summarise_within
+from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.memory import Place
 
 
@@ -47,6 +48,14 @@ class Talk(AbstractAsyncContextManager["Talk"]):
         """Add what somebody said. One that has become too long goes on as the next. Raises `BadInput`."""
         done = await append(self._room.desk, self._place, role, text, origin=origin, surfaced=surfaced)
         self._episode = done.episode
+        turn = done.turn
+        if (
+            turn is not None
+            and turn.role is Role.USER
+            and turn.origin is Origin.PERSON
+            and not self._evaluation
+        ):
+            await learn_turn(self._room.desk, self._place, PersonTurn(id=turn.turn_id, text=turn.content))
         return done
 
     async def close(self) -> Episode:

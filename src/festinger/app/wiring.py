@@ -55,6 +55,7 @@ from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.outcomes import tally as outcomes_tally
 from festinger.proposals import health as proposals_health
 from festinger.retrieval import health as retrieval_health
+from festinger.retrieval.applies import NoteReader
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.loaded import Row
@@ -119,6 +120,7 @@ class App:
     embedder: Embedder | None = None
     reranker: Reranker | None = None
     clause_encoder: ClauseEncoder | None = None
+    note_reader: NoteReader | None = None
     degraded: tuple[str, ...] = ()
     """What this process goes on without, although it was chosen."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)

@@ -33,6 +33,8 @@ GROUP = 8
 """Statements of different categories that one person makes."""
 SMOKE_ITEMS = 24
 REPLY = "Okay."
+LISTED_AFTER_S = 0.5
+"""What is stored is looked at a moment after it was said; the question comes at once."""
 COVERED = 0.5
 """Share of the words of a fact that a line must hold to be about it."""
 _BLOCK = re.compile(r"<recollection>(.*?)</recollection>", re.DOTALL)
@@ -147,6 +149,7 @@ async def measure(bench: Bench) -> Measured:
 async def _measure_item(chat: Chat, item: Mapping[str, Any], scores: Scores, *, listing: str) -> None:
     sessions = await chat.tell(item)
     if "question" not in item:
+        await asyncio.sleep(LISTED_AFTER_S)
         kept = [
             each["content"] for each in await _memories(chat, listing) if each.get("session_id") in sessions
         ]
@@ -155,6 +158,7 @@ async def _measure_item(chat: Chat, item: Mapping[str, Any], scores: Scores, *, 
         return
     headers = await chat.say([], item["question"])
     notes = chat.recorder.notes
+    await asyncio.sleep(LISTED_AFTER_S)
     kept = [each["content"] for each in await _memories(chat, listing)]
     told = _told(turns=item["turns"], question=item["question"], notes=notes, kept=kept)
     scores.stored.append(counted(item["id"], holds(" ".join(kept), item["needs"]), told=told))

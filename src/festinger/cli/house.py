@@ -93,8 +93,10 @@ def built(plan: Plan) -> House:
     keeper = Keeper(plan.settings, opened, more_checks=more_checks, closing=plan.closing)
     mind, beside = WorldMind(lambda: keeper.app), Background()
     modelfiles = Modelfiles(plan.upstream, beside=beside)
+    learner = StoredLearner(lambda: keeper.app, beside=beside)
+    memories = StoredMemories(lambda: keeper.app, turns=learner)
     noting = Noting(
-        InTime(mind, memories=StoredMemories(lambda: keeper.app), beside=beside),
+        InTime(mind, memories=memories, beside=beside),
         new_id=plan.tools.new_id,
         restate=restating(lambda: keeper.app),
         modelfile=modelfiles.find,
@@ -118,7 +120,7 @@ def built(plan: Plan) -> House:
         modelfile=modelfiles.find,
         chronicle=chronicle,
         noting=noting,
-        learner=StoredLearner(lambda: keeper.app, beside=beside),
+        learner=learner,
     )
     keeper.loops = attendant.guard
     return House(

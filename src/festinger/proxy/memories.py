@@ -16,13 +16,14 @@ import structlog
 
 from festinger.app.wiring import App
 from festinger.errors import Unavailable
-from festinger.ids import Origin, SpaceId
+from festinger.ids import AgentId, Origin, SpaceId
 from festinger.memory.kinds import Kind
 from festinger.memory.memory import Place as MemoryPlace
 from festinger.proposals.proposal import Proposal
 from festinger.proposals.surfacing import told
 from festinger.proxy.capture import session_name
 from festinger.proxy.injection.block import NOTE_CHARS, Line, NoteRef, Why, note_line
+from festinger.retrieval.applies import THRESHOLD, NoteReader, pair_text, standing_notes, weighed
 from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Item
 from festinger.retrieval.standing import Standing, standings
@@ -39,6 +40,8 @@ OBSERVATION = "proposal"
 NOTES = (MEMORY, OBSERVATION)
 """What is told of the memory, and not of the world."""
 MOST_NOTES = 5
+CANDIDATES = 10
+"""Memories that are read beside a message to see whether they apply."""
 CUE_CHARS = 240
 """Of a longer message only a part is asked about: a page is about too much to be like any one memory, and to embed it
 takes longer than a request waits."""
@@ -66,6 +69,15 @@ NOTHING = Reminded()
 
 Lines = Mapping[str, Line]
 """By the id of a memory that was shown, how it is told today; what is missing is told to nobody any more."""
+
+
+class TurnsUnderWay(Protocol):
+    """What is being learned at this moment from the turns of other requests."""
+
+    def is_learning(self, space: SpaceId) -> bool: ...
+
+    async def settled(self, space: SpaceId, agent: AgentId) -> None:
+        """Wait until what an agent heard is learned."""
 
 
 class Memories(Protocol):
@@ -99,14 +111,16 @@ class NoMemories:
 class StoredMemories:
     """The memory of the open house."""
 
-    def __init__(self, app: Callable[[], App | None]) -> None:
+    def __init__(self, app: Callable[[], App | None], *, turns: TurnsUnderWay | None = None) -> None:
         self._app = app
+        self._turns = turns
 
     def may_know(self, space: SpaceId) -> bool:
         app = self._app()
         if app is None:
             return False
-        return app.recall.holdings.may_hold(space) or app.inbox.desk.terms(space).surface
+        is_learning = self._turns is not None and self._turns.is_learning(space)
+        return is_learning or app.recall.holdings.may_hold(space) or app.inbox.desk.terms(space).surface
 
     async def remind(
         self, place: Place, cue: str, *, exclude: Collection[UUID], by_words: bool = False
@@ -114,6 +128,9 @@ class StoredMemories:
         app = self._app()
         if app is None:
             return NOTHING
+        if self._turns is not None and not by_words:
+            # What was said a moment ago in another chat counts too; the deadline of the request ends the wait.
+            await self._turns.settled(place.space, place.agent)
         try:
             reminded = await _recalled(app, place, cue, exclude=exclude, by_words=by_words)
             observed = await app.inbox.observed(place.space, exclude=exclude)
@@ -140,18 +157,39 @@ async def _recalled(
 ) -> Reminded:
     if not await app.recall.holdings.holds(app.store, place.space):
         return NOTHING
+    reader = None if by_words else app.note_reader
+    where = _place(place)
     wish = wished(
         cue,
         now=app.tools.clock(),
-        limit=MOST_NOTES,
+        limit=MOST_NOTES if reader is None else CANDIDATES,
         kinds=KINDS,
         exclude=sorted(exclude),
         strict=True,
         hurried=True,
         by_words=by_words,
+        ungated=reader is not None,
     )
-    found = await recall(app.recall.desk, _place(place), wish, door=DOOR, shows=False)
-    return Reminded(lines=tuple(map(_line, found.items)), recall=str(found.id))
+    found = await recall(app.recall.desk, where, wish, door=DOOR, shows=False)
+    items: Sequence[Item | Standing] = found.items
+    if reader is not None:
+        standing = await standing_notes(app.recall.desk, where)
+        known = {*exclude, *(item.id for item in items)}
+        items = await _applying(reader, cue, [*items, *(each for each in standing if each.id not in known)])
+    return Reminded(lines=tuple(map(_line, items)), recall=str(found.id))
+
+
+async def _applying(
+    reader: NoteReader, message: str, notes: Sequence[Item | Standing]
+) -> list[Item | Standing]:
+    """The notes that a message needs, the surest first."""
+    logits = await reader.logits([pair_text(note.text, message) for note in notes])
+    scores = [
+        weighed(logit, note.cosine if isinstance(note, Item) else None)
+        for logit, note in zip(logits, notes, strict=True)
+    ]
+    ranked = sorted(range(len(notes)), key=lambda place: -scores[place])
+    return [notes[place] for place in ranked if scores[place] >= THRESHOLD][:MOST_NOTES]
 
 
 def cue_of(texts: Sequence[Said]) -> str:

@@ -7,6 +7,7 @@ turns again after a crash (`app/conversing`); keys made of the turn keep that fr
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -15,7 +16,7 @@ import structlog
 from festinger.app.background import Background
 from festinger.app.wiring import App
 from festinger.errors import FestingerError
-from festinger.ids import Origin, SessionId
+from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.memory.decision import Action
 from festinger.memory.extract.statements import asks_to_remember
 from festinger.memory.extract.turns import PersonTurn, learn_turn
@@ -84,6 +85,7 @@ class StoredLearner:
     def __init__(self, app: Callable[[], App | None], *, beside: Background) -> None:
         self._app = app
         self._beside = beside
+        self._open: dict[tuple[SpaceId, AgentId], set[asyncio.Task[LearnStatus]]] = {}
 
     def start(self, understood: Understood, *, settings: ProxySettings) -> Learning | None:
         app = self._app()
@@ -95,7 +97,24 @@ class StoredLearner:
         place = _place(understood)
         turns = [PersonTurn(id=message_id(each), text=each.text) for each in said]
         is_asked = any(asks_to_remember(each.text) for each in said)
-        return Learning(self._beside.start(_learn(app, place, turns)), is_asked=is_asked)
+        task = self._beside.start(_learn(app, place, turns))
+        key = (place.space, place.agent)
+        self._open.setdefault(key, set()).add(task)
+        task.add_done_callback(partial(self._done, key))
+        return Learning(task, is_asked=is_asked)
+
+    def is_learning(self, space: SpaceId) -> bool:
+        return any(key[0] == space for key in self._open)
+
+    async def settled(self, space: SpaceId, agent: AgentId) -> None:
+        """Wait until what this agent heard before is learned, so that it can be recalled."""
+        if under_way := self._open.get((space, agent)):
+            await asyncio.wait(set(under_way))
+
+    def _done(self, key: tuple[SpaceId, AgentId], task: asyncio.Task[LearnStatus]) -> None:
+        self._open[key].discard(task)
+        if not self._open[key]:
+            del self._open[key]
 
 
 async def _learn(app: App, place: Place, turns: Sequence[PersonTurn]) -> LearnStatus:

@@ -653,6 +653,22 @@ from last
 join memory m on m.space_id = %(space)s and m.id = last.id
 where m.status = 'active' and (m.agent_id is null or m.agent_id = %(agent)s);
 
+-- name: standing_notes
+-- The newest preferences and rules of an agent, its own and the shared ones, each by its own part of the index.
+select * from (
+    (select m.id, m.seq, m.content, m.compressed, m.version, false as disputed from memory m
+     where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
+       and m.kind in ('preference', 'procedural')
+     order by m.seq desc limit %(limit)s)
+    union all
+    (select m.id, m.seq, m.content, m.compressed, m.version, false as disputed from memory m
+     where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
+       and m.kind in ('preference', 'procedural')
+     order by m.seq desc limit %(limit)s)
+) as standing
+order by seq desc
+limit %(limit)s;
+
 -- name: best_of_recall_before
 -- The best that the recall before brought to mind in the same session.
 select h.ref from (

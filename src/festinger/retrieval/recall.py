@@ -147,7 +147,7 @@ def _gated(
 ) -> tuple[list[Hit], int]:
     """What may be told, and how many were found that may not. What sleeps comes only if nothing else does."""
     awake = [hit for hit in hits if not hit.is_dormant or Include.DORMANT in wish.include]
-    if not settings.abstain:
+    if wish.ungated or not settings.abstain:
         return awake, 0
     for among in (awake, list(hits)):
         if is_open(bar, [hit.evidence for hit in among]):
@@ -184,6 +184,7 @@ def _item(hit: Hit, text: str, *, bar: Bar, told: Mapping[str, object] | None) -
         disputed=each.disputed,
         source=each.source,
         version=each.version,
+        cosine=each.best,
         also=hit.also,
         why=told,
     )

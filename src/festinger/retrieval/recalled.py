@@ -37,9 +37,11 @@ class Item:
     why: Mapping[str, Any] | None = field(default=None, hash=False)
     version: int = 1
     """In which state it was read, for a door that goes on showing it; callers are not told."""
+    cosine: float | None = None
+    """How near it is to the cue, for callers that judge it by themselves; not told either."""
 
     def as_json(self) -> dict[str, Any]:
-        told = (each.name for each in fields(self) if each.name != "version")
+        told = (each.name for each in fields(self) if each.name not in ("version", "cosine"))
         return {name: _shown(getattr(self, name)) for name in told}
 
 

@@ -4,8 +4,9 @@ Whoever shows memories for longer than a moment asks this before showing them ag
 is answered by the one that stands in its place; one that nobody may see any more is not answered at all.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from festinger.memory.memory import Place
@@ -37,13 +38,14 @@ async def standings(desk: Desk, place: Place, memories: Collection[UUID]) -> dic
             memories=sorted(memories),
             depth=LONGEST_CHAIN,
         )
-    return {
-        row["asked"]: Standing(
-            id=row["id"],
-            text=row["content"],
-            compressed=row["compressed"],
-            version=row["version"],
-            disputed=row["disputed"],
-        )
-        for row in rows
-    }
+    return {row["asked"]: standing_of(row) for row in rows}
+
+
+def standing_of(row: Mapping[str, Any]) -> Standing:
+    return Standing(
+        id=row["id"],
+        text=row["content"],
+        compressed=row["compressed"],
+        version=row["version"],
+        disputed=row["disputed"],
+    )

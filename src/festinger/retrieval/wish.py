@@ -63,6 +63,8 @@ class Wish:
     explain: bool = False
     hurried: bool = False
     """Whether the caller has a deadline that leaves no time for a closer reader."""
+    ungated: bool = False
+    """Give the best hits however weak they are, for callers that judge them by themselves."""
     by_words: bool = False
     """Search by words alone, for callers that cannot wait for the embedder."""
     seed: int | None = None
@@ -163,6 +165,7 @@ def wished(
     explain: bool = False,
     hurried: bool = False,
     by_words: bool = False,
+    ungated: bool = False,
     seed: int | None = None,
     active: Sequence[UUID] = (),
     hops: int = 1,
@@ -194,6 +197,7 @@ def wished(
         explain=explain,
         hurried=hurried,
         by_words=by_words,
+        ungated=ungated,
         seed=seed,
         active=tuple(active),
         hops=hops,

@@ -197,7 +197,7 @@ class EpisodesSettings(Section):
         ge=1,
         le=25,
     )
-    max_facts: int = key(5, "Facts that are learnt from one episode.", per_space=True, ge=0, le=5)
+    max_facts: int = key(20, "Facts that a model may read in one episode.", per_space=True, ge=0, le=100)
     keep_raw_days: int = key(
         0, "Days that the words of an episode are kept; 0 for ever.", per_space=True, ge=0, le=36_500
     )

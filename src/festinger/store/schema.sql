@@ -2530,6 +2530,8 @@ CREATE INDEX memory_slot ON public.memory USING btree (space_id, subject_key, at
 
 CREATE INDEX memory_source ON public.memory USING btree (space_id, source);
 
+CREATE INDEX memory_standing ON public.memory USING btree (space_id, agent_id, seq) WHERE ((status = 'active'::text) AND (kind = ANY (ARRAY['preference'::text, 'procedural'::text])));
+
 CREATE INDEX memory_successor ON public.memory USING btree (space_id, superseded_by) WHERE (superseded_by IS NOT NULL);
 
 CREATE INDEX memory_vector_model ON public.memory_vector USING btree (space_id, model, purpose);

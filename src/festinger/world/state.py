@@ -148,7 +148,7 @@ async def _add(change: Writing, placed: Placed) -> Stated:
 
 
 async def _corroborate(change: Writing, placed: Placed, existing: UrdEdge) -> Stated:
-    is_new = await note_cause(change, placed, parent=existing.parent_id)
+    is_new = await note_cause(change, placed, parent=existing.parent_id) and is_evidence(placed.said)
     edge = corroborate(existing, placed.said, is_new=is_new)._replace(last_confirmed=change.now)
     edge = await change.revalue(edge)
     if is_new:
@@ -172,9 +172,14 @@ class Word(Protocol):
     def is_of_person(self) -> bool: ...
 
 
+def is_evidence(said: Word) -> bool:
+    """Whether a repetition speaks for an edge. A model may only repeat what a note in its prompt told it."""
+    return said.origin is not Origin.MODEL
+
+
 def corroborate(edge: UrdEdge, said: Word, *, is_new: bool) -> UrdEdge:
-    """The edge after it was said again; a cause that said it before moves nothing."""
-    if not is_new:
+    """The edge after it was said again; a cause that said it before, or that is no evidence, moves nothing."""
+    if not is_new or not is_evidence(said):
         return edge
     moved = corroborated(edge.confidence, evidence=edge.evidence_count, origin=said.origin)
     is_persons = said.is_of_person

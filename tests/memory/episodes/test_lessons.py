@@ -3,7 +3,7 @@
 import pytest
 from tests.jobs.desk import rows
 from tests.memory.episodes.talking import PLAN, answered, fact, talk, talked, turn, turns, writing
-from tests.memory.remembering import Mind, events, memories, texts
+from tests.memory.remembering import Mind, events, memories
 
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, Origin, SessionId
@@ -13,7 +13,7 @@ from festinger.memory.episodes.keeping import append, close, open_episode
 from festinger.memory.episodes.lessons import speaker, tie_decision
 from festinger.memory.episodes.listing import tell
 from festinger.memory.episodes.summary import Fact
-from festinger.memory.episodes.summing import sum_up, summarise
+from festinger.memory.episodes.summing import summarise
 from festinger.memory.hygiene import is_supported
 from festinger.memory.links import Link
 from festinger.store.pool import Store
@@ -219,19 +219,6 @@ async def test_a_trial_is_summed_up_and_teaches_nothing(store: Store):
     assert done.memory_id is None
     assert await memories(store) == []
     assert later.evaluation, "what continues a trial is a trial"
-
-
-@pytest.mark.requirement("M-55", "M-56")
-async def test_what_rules_read_is_the_persons_own_word(store: Store):
-    mind = Mind(store)
-    ended = await talked(mind)
-
-    await sum_up(mind.desk, MAIN_SPACE, ended.id)
-
-    facts = {each.content: each for each in await memories(store) if each.kind == "fact"}
-    assert facts["The staging cluster is in Oslo."].trust == 1.0
-    assert facts["We decided to use Postgres for billing."].tags == ("decision",)
-    assert "The staging cluster is in Oslo." in await texts(store)
 
 
 def test_rules_and_support_agree_on_what_was_said():

@@ -105,17 +105,14 @@ async def test_a_model_that_talks_nonsense_twice_leaves_the_episode_to_its_own_w
 
 
 @pytest.mark.requirement("M-55")
-async def test_without_a_model_there_are_title_summary_and_facts_all_the_same(store: Store):
+async def test_without_a_model_there_are_title_and_summary_all_the_same(store: Store):
     mind = Mind(store)
     episode = await talked(mind)
 
     done = await summarise(mind.desk, MAIN_SPACE, episode.id)
 
     assert done.state is State.SUMMARISED
-    assert set(await texts(store)) >= {
-        "We decided to use Postgres for billing.",
-        "The staging cluster is in Oslo.",
-    }
+    assert (bool(done.title), bool(done.summary), done.lessons) == (True, True, ())
 
 
 @pytest.mark.requirement("M-53")

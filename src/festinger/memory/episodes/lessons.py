@@ -245,6 +245,13 @@ async def _finish(
             for each, mark in zip(learned, decided, strict=False)
             if each in kept and each.memory
         ]
+        said = await transaction.all(
+            Q["learned_from_turns"],
+            space=episode.space_id,
+            session=episode.session_id,
+            turns=[turn.turn_id for turn in await turns_left(transaction, episode.space_id, episode.id)],
+        )
+        ids += [(row["id"], DECISION in row["tags"]) for row in said]
         await tie(
             transaction, present, "memory", [id_ for id_, mark in ids if not mark], relation="learnt", at=now
         )

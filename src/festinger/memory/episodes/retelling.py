@@ -42,7 +42,7 @@ async def retell(desk: Desk, transaction: Transaction, space: SpaceId, episode: 
     turns = await turns_left(transaction, space, episode)
     if found.state is not State.SUMMARISED or found.summarised_by == BY_CALLER or not turns:
         return False
-    said = in_its_own_words(turns, most=0)
+    said = in_its_own_words(turns)
     row = await transaction.one(
         Q["retell_episode"],
         space=space,

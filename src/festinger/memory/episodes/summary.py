@@ -24,10 +24,10 @@ from festinger.memory.episodes.extract import (
     extract,
     is_its_own_summary,
 )
-from festinger.memory.episodes.reading import kind_of, lessons
 from festinger.memory.episodes.transcript import shown
+from festinger.memory.extract.statements import kind_of
 
-MOST_FACTS = 5
+MOST_FACTS = 100
 MOST_TOPICS = 10
 
 
@@ -82,14 +82,13 @@ class Summary:
     lessons: tuple[Lesson, ...] = ()
 
 
-def in_its_own_words(turns: Sequence[Turn], *, most: int) -> Summary:
-    """What can be said without a model."""
+def in_its_own_words(turns: Sequence[Turn]) -> Summary:
+    """What can be said without a model. What persons stated was learned when they said it."""
     taken = extract(turns)
     return Summary(
         title=taken.title,
         summary=taken.summary,
         by=BY_TRANSCRIPT if is_its_own_summary(turns) else BY_EXTRACT,
-        lessons=tuple(lessons(turns, most=most)),
     )
 
 

@@ -65,7 +65,7 @@ async def summarise(desk: Desk, space: SpaceId, episode: UUID) -> Episode:
         return await _finished(desk, space, episode)
     model = None if is_its_own_summary(ended.turns) else await desk.writer(space)
     said = await _asked(desk, model, ended) if model else None
-    return await _kept(desk, ended, said or _own_words(desk, ended))
+    return await _kept(desk, ended, said or _own_words(ended))
 
 
 async def sum_up(desk: Desk, space: SpaceId, episode: UUID) -> Episode:
@@ -73,7 +73,7 @@ async def sum_up(desk: Desk, space: SpaceId, episode: UUID) -> Episode:
     ended = await _ended(desk, space, episode)
     if ended is None or ended.episode.state is State.SUMMARISED:
         return await _finished(desk, space, episode)
-    return await _kept(desk, ended, _own_words(desk, ended))
+    return await _kept(desk, ended, _own_words(ended))
 
 
 async def summarise_within(desk: Desk, space: SpaceId, episode: UUID, *, seconds: float) -> Episode:
@@ -112,8 +112,8 @@ async def _ended(desk: Desk, space: SpaceId, episode: UUID) -> Ended | None:
     return Ended(episode=found, turns=turns)
 
 
-def _own_words(desk: Desk, ended: Ended) -> Summary:
-    return in_its_own_words(ended.turns, most=desk.terms(ended.episode.space_id).episodes.max_facts)
+def _own_words(ended: Ended) -> Summary:
+    return in_its_own_words(ended.turns)
 
 
 async def _asked(desk: Desk, model: Model, ended: Ended) -> Summary | None:
@@ -133,7 +133,7 @@ async def _kept(desk: Desk, ended: Ended, said: Summary) -> Episode:
     async with desk.store.transaction() as transaction:
         row = await transaction.maybe(Q["summarise_episode"], **_columns(desk, ended, said))
         if row is None and said.by not in OWN_WORDS:
-            taken = _own_words(desk, ended)
+            taken = _own_words(ended)
             row = await transaction.maybe(Q["replace_summary"], **_columns(desk, ended, said, was=taken))
     desk.step("summary kept")
     return await _finished(desk, ended.episode.space_id, ended.episode.id)

@@ -41,6 +41,11 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 """What may stand before a statement and is no part of it."""
+_TRAILER = re.compile(
+    r"[\s,]+(?:btw|by\s+the\s+way|fyi|lol|haha|ok\??|okay\??|please|pls|thanks|though|tho|:\)|:\(|;\))[\s.!,]*$",
+    re.IGNORECASE,
+)
+"""What may stand behind a statement and is no part of it."""
 _NEVER_ALONE = re.compile(
     r"(?:no|yes|right|note|update|context|background|fine|great|cool|look|sure)\b", re.IGNORECASE
 )
@@ -155,7 +160,7 @@ def _stated(clause: Clause, *, is_asked: bool) -> Iterator[ExtractedStatement]:
     bare = strip_markers(clause.text)
     if is_asked and (match := _ASKED.match(bare)):
         bare = strip_markers(bare[match.end() :])
-    bare = bare.rstrip(" .!;,")
+    bare = _TRAILER.sub("", bare).rstrip(" .!;,")
     for text in split_roles(bare):
         if len(words_of(text)) < 2:
             continue

@@ -6,6 +6,7 @@ proxy at once and by a job after a crash, without learning anything twice.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -84,11 +85,8 @@ async def _correct(
         and new.status is Status.ACTIVE
         and done.action is not Action.SUPERSEDED
     ):
-        try:
+        with suppress(Refused):  # somebody changed one of the two meanwhile: both stand
             await supersede(desk, place.space, old.id, new.id, by=SOURCE, reason="A person corrected it.")
-        except Refused:
-            # Somebody changed one of the two meanwhile; the statement stands beside it.
-            pass
     return (done,)
 
 
