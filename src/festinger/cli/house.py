@@ -48,6 +48,7 @@ class House:
     """What the door does beside its requests."""
     chronicle: Chronicle
     writer: Writer
+    learner: StoredLearner
 
     def serving(self) -> AbstractContextManager[None]:
         """While there is work with a request: what runs beside it waits."""
@@ -130,4 +131,5 @@ def built(plan: Plan) -> House:
         beside=beside,
         chronicle=chronicle,
         writer=writer,
+        learner=learner,
     )

@@ -1,8 +1,7 @@
 """How is a change taken back?
 
 What it touched is put back as it was, if it still is as the change left it; else something later stands on it, and
-that is named. Undoing a replacement also keeps a person's word that both hold, so that the same pair is not
-replaced again. Undoing twice is undoing once.
+that is named. Undoing a replacement restores the old value alone, and the same pair is not replaced again. Undoing twice is undoing once.
 """
 
 from collections.abc import Sequence
@@ -22,13 +21,16 @@ from festinger.memory.links import Link, part
 from festinger.memory.memory import Memory, belief_columns
 from festinger.memory.pairs import pair_between
 from festinger.memory.repairing import undo_repair
-from festinger.memory.states import STATE, find_all, lock
+from festinger.memory.states import STATE, find_all, lock, restate
 from festinger.seeing.metrics import MEMORY_UNDONE
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.writing import hold
 
 Q = queries_of("festinger.memory")
+
+SPEAKER = "conversation"
+"""Who replaces something by a correction in a conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,15 +130,19 @@ async def _undo_state(
 async def _undo_supersede(
     desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
-    """The old ones stand again beside the new one, and a person has said that both hold."""
+    """The old ones stand again. A statement that replaced them when it was learned is put away; of two memories that
+    somebody had joined by hand both stand."""
     new, olds = _ids(change, "new")[0], _ids(change, "old")
     await _undo_state(desk, transaction, change, present, by)
     space = next(iter(present.values())).space_id
     await part(transaction, space, new, Link.SUPERSEDES, to=olds, at=desk.clock())
     everybody = await find_all(transaction, space, [new, *olds])
+    was_learned = change.cause is not None or change.by == SPEAKER
+    if was_learned and everybody[new].status is Status.ACTIVE:
+        await restate(transaction, everybody[new], at=desk.clock(), status=Status.ARCHIVED, pending=False)
     for old in olds:
         pair = pair_between(everybody[old], everybody[new])
-        said = by_person(by, Relation.UNRELATED, reasoning="Both hold: the replacement was undone.")
+        said = by_person(by, Relation.UNRELATED, reasoning="The replacement was undone.")
         await desk.panel.overrule(transaction, space, pair, said)
 
 

@@ -23,7 +23,7 @@ from festinger.proposals.proposal import Proposal
 from festinger.proposals.surfacing import told
 from festinger.proxy.capture import session_name
 from festinger.proxy.injection.block import NOTE_CHARS, Line, NoteRef, Why, note_line
-from festinger.retrieval.applies import THRESHOLD, NoteReader, pair_text, standing_notes, weighed
+from festinger.retrieval.applies import NoteReader, choose, pair_text, standing_notes, weighed
 from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Item
 from festinger.retrieval.standing import Standing, standings
@@ -188,8 +188,7 @@ async def _applying(
         weighed(logit, note.cosine if isinstance(note, Item) else None)
         for logit, note in zip(logits, notes, strict=True)
     ]
-    ranked = sorted(range(len(notes)), key=lambda place: -scores[place])
-    return [notes[place] for place in ranked if scores[place] >= THRESHOLD][:MOST_NOTES]
+    return [notes[place] for place in choose(scores, most=MOST_NOTES)]
 
 
 def cue_of(texts: Sequence[Said]) -> str:

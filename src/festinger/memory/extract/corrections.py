@@ -140,14 +140,18 @@ def _corrected(said: str, statement: str, *, is_sure: bool) -> str | None:
             return _put(statement, old, match["new"]) if old else None
     if not (is_sure or _BACK.match(said) or _is_fragment(said) or _shares_a_word(said, statement)):
         return None
-    return _by_form(said, statement)
+    return _by_form(said, statement, first=is_sure)
 
 
-def _by_form(said: str, statement: str) -> str | None:
-    """The statement with the new value in the place of one of the same form; none where there is no such place."""
-    values = [word for word in _TOKEN.findall(said) if _form(word)]
+def _by_form(said: str, statement: str, *, first: bool) -> str | None:
+    """The statement with the new value in the place of one of the same form; none where there is no such place.
+
+    Behind `make that` the new value comes first; else it is what a clause ends with.
+    """
+    found = [word for word in _TOKEN.findall(said) if _form(word)]
+    values = found if first else found[::-1]
     places = [match for match in _TOKEN.finditer(statement) if _form(match.group())]
-    for value in reversed(values):
+    for value in values:
         if any(place.group().casefold() == value.casefold() for place in places):
             continue
         alike = [place for place in places if _form(place.group()) == _form(value)]

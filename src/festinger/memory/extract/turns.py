@@ -23,13 +23,14 @@ from festinger.memory.learn import learn
 from festinger.memory.learned import Learned
 from festinger.memory.memory import Memory, Place, memory_of
 from festinger.memory.revising import supersede
+from festinger.memory.undoing import SPEAKER
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
 
 RECENT = 12
 """Statements of a session that a correction may refer to."""
-SOURCE = "conversation"
+SOURCE = SPEAKER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

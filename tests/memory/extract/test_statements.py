@@ -1,0 +1,98 @@
+"""What is read as a statement in a message, without an encoder and without a language model."""
+
+import pytest
+
+from festinger.memory.extract.clauses import split_clauses
+from festinger.memory.extract.statements import asks_to_remember, kind_of, read_statements, strip_markers
+from festinger.memory.kinds import Kind
+
+
+async def texts(message: str) -> list[str]:
+    return [each.text for each in await read_statements(message)]
+
+
+@pytest.mark.requirement("M-55")
+@pytest.mark.parametrize(
+    ("message", "stated"),
+    [
+        ("Please remember that the vault code changes on Mondays.", ["The vault code changes on Mondays"]),
+        ("Note: Ann is the owner of billing.", ["Ann is the owner of billing"]),
+        ("note to self - the boiler key is under the pot", ["The boiler key is under the pot"]),
+        ("I'm allergic to peanuts, can you suggest a snack?", ["I'm allergic to peanuts"]),
+        (
+            "btw prod is in eu-west-1, staging is in us-east-2",
+            ["Prod is in eu-west-1", "Staging is in us-east-2"],
+        ),
+        ("I'm a data engineer at Acme.", ["I'm a data engineer", "I work at Acme"]),
+        ("I live in Lisbon.", ["I live in Lisbon"]),
+        ("Our CI takes 14 minutes.", ["Our CI takes 14 minutes"]),
+        ("We decided to use Postgres for billing.", ["We decided to use Postgres for billing"]),
+        ("Our staging server runs on port 5433.", ["Our staging server runs on port 5433"]),
+    ],
+)
+async def test_what_a_person_states_is_read_without_fillers_and_requests(message: str, stated: list[str]):
+    assert await texts(message) == stated
+
+
+@pytest.mark.requirement("M-55")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Is the staging server on port 5433?",
+        "Thank you so much!",
+        "The build is running right now.",
+        "Let me check the logs.",
+        "Remember?",
+        "Do you remember that my name is Ann?",
+        "The token of the server is [redacted:github_token].",
+        "Translate to French: I live in Berlin and my cat is old.",
+        "Write a test for the parser.",
+        "What if we moved everything to Berlin?",
+        "ok",
+        "",
+    ],
+)
+async def test_questions_tasks_and_small_talk_state_nothing(message: str):
+    assert await texts(message) == []
+
+
+async def test_a_pronoun_gets_the_noun_that_it_points_to():
+    message = "Can you write a regex for our invoice numbers? They always start with INV-"
+
+    assert await texts(message) == ["Our invoice numbers always start with INV-"]
+
+
+def test_explicit_requests_are_known_at_once():
+    assert asks_to_remember("hey, remember that the demo is on Friday")
+    assert asks_to_remember("For the record: we use tabs")
+    assert not asks_to_remember("I can't remember where the keys are, any idea?")
+    assert not asks_to_remember("Do you remember what I said?")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I prefer dark roast coffee", Kind.PREFERENCE),
+        ("Never deploy on Fridays", Kind.PROCEDURAL),
+        ("You must always answer in French", Kind.PROCEDURAL),
+        ("The server runs on port 5433", Kind.FACT),
+    ],
+)
+def test_taste_rule_and_fact_are_told_apart(text: str, kind: Kind):
+    assert kind_of(text) is kind
+
+
+def test_markers_come_off_unless_they_are_part_of_the_statement():
+    assert strip_markers("oh and btw, we use pnpm") == "we use pnpm"
+    assert strip_markers("no peanuts in my food") == "no peanuts in my food"
+    assert strip_markers("update the docs") == "update the docs"
+
+
+def test_a_clause_knows_what_announced_it():
+    clauses = split_clauses("Fix this mail: I live in Rome. Thanks a lot!")
+
+    assert [(each.text, each.head) for each in clauses] == [
+        ("Fix this mail:", ""),
+        ("I live in Rome.", "Fix this mail"),
+        ("Thanks a lot!", "Fix this mail"),
+    ]

@@ -1,0 +1,124 @@
+"""What is said in one chat is known in the next, with real clients and with the bundled models."""
+
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from tests.memory.remembering import memories, rows
+from tests.stories.stage import Stage, stage
+
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
+from festinger.memory.kinds import Kind
+from festinger.memory.undoing import undo
+
+EMBEDDER = {"embedding__model": "onnx:all-minilm-l6-v2", "proxy__first_memory_deadline_ms": 10_000}
+
+
+async def chat(at: Stage, *messages: str) -> list[dict[str, str]]:
+    """A new chat through the OpenAI client; the headers of its answers."""
+    client = openai.AsyncOpenAI(base_url=f"{at.url}/v1", api_key="none", max_retries=0)
+    history: list[Any] = []
+    headers = []
+    for message in messages:
+        history.append({"role": "user", "content": message})
+        answer = await client.chat.completions.with_raw_response.create(model="m", messages=history)
+        history.append({"role": "assistant", "content": answer.parse().choices[0].message.content})
+        headers.append(dict(answer.headers))
+    await client.close()
+    return headers
+
+
+async def notes(at: Stage, question: str) -> str:
+    """What a question in a new chat carries to the model, before the question itself."""
+    await chat(at, question)
+    return at.model.heard[-1].newest.removesuffix(question)
+
+
+async def active(at: Stage) -> list[str]:
+    return [each.content for each in await memories(at.app.store, "active") if each.kind is not Kind.EPISODIC]
+
+
+@pytest.mark.requirement("P-30", "P-50")
+async def test_said_in_one_chat_asked_in_the_next(database_url: str, tmp_path: Path):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, "btw our staging database listens on port 5433. how do I dump one table?")
+        await chat(at, "I'm allergic to peanuts. what snack would you take on a hike?")
+
+        port = await notes(at, "which port does the staging db use?")
+        snack = await notes(at, "suggest a recipe for satay sauce")
+
+    assert "listens on port 5433" in port
+    assert "allergic to peanuts" in snack
+    assert "dump one table" not in port
+    assert port.count("5433") == 1
+
+
+async def test_what_a_person_asks_to_be_remembered_is_stored_before_the_answer_begins(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path) as at:
+        [headers] = await chat(at, "Please remember that the vault code changes on Mondays.")
+        kept = await active(at)
+        [asked] = await chat(at, "How are you?")
+
+    assert headers["x-festinger-learned"] == "1; actions=stored"
+    assert kept == ["The vault code changes on Mondays"]
+    assert "x-festinger-learned" not in asked
+
+
+async def test_a_correction_replaces_what_it_refers_to_and_undo_brings_the_old_value_back_alone(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path) as at:
+        await chat(at, "Note that the staging database listens on port 5433.", "actually it moved to 5434")
+        await at.house.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+        corrected = await active(at)
+        [change] = await rows(at.app.store, "select id from memory_change where op = 'supersede'")
+        await undo(at.app.memory.desk, MAIN_SPACE, change["id"], by="owner")
+        undone = await active(at)
+
+    assert corrected == ["The staging database listens on port 5434"]
+    assert undone == ["The staging database listens on port 5433"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Translate to German: I live in Oslo and I work at the harbor.",
+        "Write a short story in first person: I'm a lighthouse keeper on Skarholm.",
+        "What if we moved prod to Dublin, would latency suffer?",
+        "assume the port is 9000, how would the unit file look?",
+        "Which port does staging use?",
+        "Make sure that all tests pass and rename foo to bar.",
+    ],
+)
+async def test_tasks_stories_suppositions_and_questions_leave_no_memory(
+    message: str, database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, message)
+        await at.house.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+
+        assert await active(at) == []
+
+
+async def test_a_turn_that_was_captured_and_not_learned_is_learned_by_a_job_once(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path) as at:
+        at.app.memory.turns.clear()
+        await chat(at, "Remember that the wiki moved to Outline.")
+        before = await active(at)
+        at.app.memory.turns.clear()
+
+        async def is_done() -> bool:
+            asked = "select status from procrastinate_jobs where task_name = 'learn_turn'"
+            found = [row["status"] for row in await rows(at.app.store, asked)]
+            return "succeeded" in found
+
+        await at.kept()
+        await at.until(is_done)
+        after = await active(at)
+
+    assert before == after == ["The wiki moved to Outline"]
