@@ -94,12 +94,13 @@ class RerankSettings(Section):
 
 class LlmSettings(Section):
     write: str = key(
-        "",
-        "Model that turns text into facts, as `provider:model` or a model id; empty for none.",
+        "auto",
+        "Model that turns text into facts, as `provider:model` or a model id; `auto` for the one that your client uses, if"
+        " its server is local; empty for none.",
         per_space=True,
     )
     resolve: str = key("", "Model that resolves conflicts.", per_space=True)
-    judge: str = key("", "Model that judges two statements.", per_space=True)
+    judge: str = key("auto", "Model that judges two statements; `auto` as above.", per_space=True)
     chat: str = key("", "Model that the agent talks with.", per_space=True)
     system2: str = key("", "Model for slow, careful thought.", per_space=True)
     timeout_s: int = key(120, "Longest a model call may take.", ge=1, le=3600)
