@@ -7,7 +7,8 @@ from festinger.settings.tree import LlmSettings
 
 
 @pytest.mark.parametrize(
-    "address", ["http://127.0.0.1:11434", "http://localhost:8080/v1", "http://192.168.1.20:11434", "http://[::1]:1"]
+    "address",
+    ["http://127.0.0.1:11434", "http://localhost:8080/v1", "http://192.168.1.20:11434", "http://[::1]:1"],
 )
 def test_a_model_on_a_loopback_or_private_address_is_used(address: str):
     own = OwnModel()

@@ -275,6 +275,14 @@ where m.space_id = %(space)s and m.session_id = %(session)s and m.status = 'acti
 order by m.seq desc
 limit %(limit)s;
 
+-- name: newest_statements
+-- What an agent knows of what persons said, the newest first; not what a turn itself said.
+select m.* from memory m
+where m.space_id = %(space)s and (m.agent_id = %(agent)s or m.agent_id is null) and m.status = 'active'
+  and m.source = 'conversation' and m.turn_id is distinct from %(turn)s
+order by m.seq desc
+limit %(limit)s;
+
 -- name: learned_from_turns
 -- What was learned from the turns of an episode.
 select m.* from memory m

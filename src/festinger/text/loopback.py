@@ -7,7 +7,6 @@ anything, today or tomorrow. What may be spoken to, or let in, is decided by who
 from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
-
 PRIVATE = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
 """Networks of a home or a company (RFC 1918, RFC 4193)."""
 
