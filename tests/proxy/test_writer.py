@@ -90,7 +90,7 @@ async def test_a_full_queue_drops_and_says_so(database_url: str, tmp_path: Path,
         [event] = await told(app, "capture_dropped")
         check, _ = check_capture(at.writer)
 
-    assert taken == [True, True, False]
+    assert [stored is not None for stored in taken] == [True, True, False]
     assert event.payload == {"count": 1, "reason": "queue"}
     assert (check.severity, check.details) == ("fail", {"dropped": {"queue": 1}})
 
@@ -122,7 +122,7 @@ def contents(file: Path) -> bytes:
 
 
 def size_of(file: Path) -> int:
-    return file.stat().st_size
+    return file.stat().st_size if file.exists() else 0
 
 
 async def until(claim: Callable[[], bool]) -> None:
@@ -164,7 +164,7 @@ async def test_what_a_deleted_space_said_is_gone_with_it(database_url: str, tmp_
         texts = await said(app)
 
     assert texts == ["Remember number 2."]
-    assert not (tmp_path / "spool").exists()
+    assert list((tmp_path / "spool").iterdir()) == []
 
 
 @pytest.mark.requirement("P-43", "P-47")

@@ -31,6 +31,7 @@ from festinger.proxy.sessions.chain import content_of_reply
 from festinger.proxy.sessions.keeping import Sessions
 from festinger.proxy.sessions.session import Reply, latest
 from festinger.proxy.sighting import Sighting
+from festinger.proxy.tap import Stored
 from festinger.proxy.telling import LoopTold, MemoryResult, MemoryTold, SessionTold
 from festinger.proxy.turnstile import Turnstile
 from festinger.proxy.understanding import NewId, Understanding, Understood
@@ -131,18 +132,19 @@ class Attendant:
         PROXY_SESSIONS.set(len(self._sessions))
         self._chronicle.keep(understood, note, kept)
 
-    def _take(self, exchange: Exchange) -> None:
+    def _take(self, exchange: Exchange) -> Stored | None:
         """The answer is over: keep what it said for the session, and have both sides learnt."""
         understood = exchange.understood
-        if not self._chronicle.take(exchange):
+        if (stored := self._chronicle.take(exchange)) is None:
             self._recount(understood.visit.space, exchange.happenings)
         if exchange.ended is Ended.ERROR:
-            return
+            return stored
         self._keep_reply(understood, without_blocks(exchange.heard.text, understood.mark))
         if exchange.heard.id:
             self._sessions.remember_response(
                 understood.session.caller, exchange.heard.id, understood.session.id
             )
+        return stored
 
     def _keep_reply(self, understood: Understood, text: str) -> Reply:
         """The session knows its reply again where it comes back in a history."""
