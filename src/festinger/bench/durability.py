@@ -84,9 +84,7 @@ async def measure(bench: Bench) -> Measured:
             ("doubled", sum(stored[text] > 1 for text in own)),
             ("delivered", len(own)),
         ):
-            samples.append(
-                Sample(metric=f"durability.{how}.{name}", system=PRODUCT, value=value, n=len(own))
-            )
+            samples.append(Sample(metric=f"durability.{how}.{name}", system=PRODUCT, value=value, n=len(own)))
     return Measured(samples=samples)
 
 
