@@ -92,7 +92,7 @@ def _register_episodes(app: "App", room: "MemoryRoom") -> None:
                 await forget_old_turns(app.recall.desk, space)
                 await cut_messages(app.store, space, before=before)
 
-    app.outbox.subscribe("exchange_captured", KEEP, keep)
+    app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True)
     app.outbox.subscribe("episode_closed", SUMMARISE, ask)
     app.outbox.subscribe("conflict_decided", TIE, tie, wants=has_session)
     # A model may take minutes; the episode's own words must not wait behind it.

@@ -28,6 +28,11 @@ from festinger.text.redaction import Redact, redact
 
 TOOL_CHARS = 2000
 """What is kept of a tool's output, and of the arguments that it was called with."""
+TEXT_CHARS = 1_000_000
+"""What is kept of any other text; a turn of an episode holds no more."""
+CUT_MARK = "\n[cut here: the text was longer]"
+SPARE_CHARS = 10_000
+"""What is cleaned beyond that: a secret across the cut is still known for one, and what replaces it may be shorter."""
 MOST_CALLS = 100
 SHOWN_CHARS = 200
 """What an event may hold of a text."""
@@ -113,8 +118,10 @@ def without_any_secret(capture: Capture, *, redact: Redact = redact) -> Capture:
 
 
 def writable(text: str, *, redact: Redact = redact) -> str:
-    """A text without secrets, and without what no database takes."""
-    clean = redact(text).text
+    """A text without secrets, and without what no database takes. One that is too long is cut, and says so."""
+    clean = redact(text[: TEXT_CHARS + SPARE_CHARS]).text
+    if len(clean) > TEXT_CHARS:
+        clean = clean[: TEXT_CHARS - len(CUT_MARK)] + CUT_MARK
     if "\x00" in clean:
         clean = clean.replace("\x00", "")
     return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()

@@ -6,9 +6,11 @@ meanwhile. Before it is written its sentences are compared with the marks of wha
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from festinger.app.forgetting import ledger_of
 from festinger.app.wiring import App
+from festinger.ids import SpaceId
 from festinger.memory.ban import has_bans_since, without_forgotten
 from festinger.proxy.capture import Capture
 from festinger.proxy.entries import Entry
@@ -17,7 +19,7 @@ from festinger.store.exchanges import Words
 
 async def as_remembered(app: App, entries: Sequence[Entry]) -> list[Entry]:
     """The entries without what was forgotten after it was said; only exchanges hold words."""
-    oldest = {}
+    oldest: dict[SpaceId, datetime] = {}
     for entry in entries:
         if isinstance(entry, Capture):
             oldest[entry.space] = min(oldest.get(entry.space, entry.exchange.at), entry.exchange.at)
