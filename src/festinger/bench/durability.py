@@ -121,7 +121,7 @@ async def _round(
         try:
             await until_up(program, server, stopwatch=bench.stopwatch)
             before = len(done.texts)
-            while len(done.texts) < before + enough:
+            while len(done.texts) < before + enough:  # noqa: ASYNC110 - many clients add to it
                 await asyncio.sleep(LOOK_AGAIN_S)
             os.kill(server.pid, number)
             await _gone(server.pid)
@@ -185,11 +185,11 @@ async def _stored(home: Path) -> Counter[str]:
     return Counter(json.loads(told.read_text()))
 
 
-async def write_stored(home: Path, told: Path) -> None:
+async def stored_in(home: Path) -> dict[str, int]:
     settings = settings_at(home, {"embedding.model": "none:", "store.stop_when_idle": False})
     async with open_app(settings, door="bench", progress=silence, start=Start()) as app:
         rows = await app.store.all(Q["texts_said"], space=MAIN_SPACE)
-    told.write_text(json.dumps({row["text"]: row["times"] for row in rows}))
+    return {row["text"]: row["times"] for row in rows}
 
 
 DURABILITY = Suite(
@@ -200,4 +200,4 @@ DURABILITY = Suite(
 )
 
 if __name__ == "__main__":
-    asyncio.run(write_stored(Path(os.environ["FESTINGER_HOME"]), Path(sys.argv[1])))
+    Path(sys.argv[1]).write_text(json.dumps(asyncio.run(stored_in(Path(os.environ["FESTINGER_HOME"])))))

@@ -89,7 +89,13 @@ def built(plan: Plan) -> House:
                 checks.append(await check_served(keeper.app.store, now=plan.tools.clock()))
         return checks
 
-    keeper = Keeper(plan.settings, opened, more_checks=more_checks, closing=plan.closing)
+    keeper = Keeper(
+        plan.settings,
+        opened,
+        more_checks=more_checks,
+        closing=plan.closing,
+        disk_fault=lambda: writer.disk_fault,
+    )
     mind, beside = WorldMind(lambda: keeper.app), Background()
     modelfiles = Modelfiles(plan.upstream, beside=beside)
     noting = Noting(
