@@ -11,7 +11,7 @@ from tests.upstream import Peer, Received, chunked, reply, scripted
 from festinger.proxy.ending import Ended
 from festinger.proxy.framing import Frame
 from festinger.proxy.guard import Visit
-from festinger.proxy.tap import tapped
+from festinger.proxy.tap import Stored, tapped
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
 CHAT = b'{"model":"m"}'
@@ -27,9 +27,10 @@ class Ear:
     def hear(self, frame: Frame) -> None:
         self.heard.append(frame.data)
 
-    def ended(self, how: Ended, *, unreadable: int) -> None:
+    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
         self.how, self.unreadable = how, unreadable
         self.over.set()
+        return None
 
 
 class Deaf(Ear):
@@ -148,7 +149,7 @@ class Keeper(Ear):
         super().__init__()
         self.stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def ended(self, how: Ended, *, unreadable: int) -> asyncio.Future[None]:
+    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
         super().ended(how, unreadable=unreadable)
         return self.stored
 
