@@ -76,12 +76,13 @@ class Tap:
     async def settle(self) -> None:
         """Hand the answer on and wait until it is stored. Call it before the last byte goes out."""
         self.end()
-        if self._stored is None:
+        if self._stored is None or self._stored.done():
             return
-        await asyncio.wait({self._stored}, timeout=STORED_SECONDS)
-        if not self._stored.done():
-            DEGRADED.labels("spool").inc()
-            log.warning("a response did not wait for its capture to be on disk")
+        with going_on(PART):
+            await asyncio.wait({self._stored}, timeout=STORED_SECONDS)
+            if not self._stored.done():
+                DEGRADED.labels("spool").inc()
+                log.warning("a response did not wait for its capture to be on disk")
 
     def feed(self, chunk: bytes) -> Cut | None:
         """Hear a chunk before it goes out. Where the listener cuts the answer, what is to go out in its place."""
