@@ -25,6 +25,7 @@ from festinger.seeing.metrics import LISTED, PROXY_BREAKERS_OPEN, PROXY_PREFIX_C
 from festinger.settings.tree import ProxySettings
 from festinger.store.exchanges import StoredExchange, Words, session_messages
 from festinger.store.requests import LoggedRequest, list_requests
+from festinger.text.redaction import Redacted, redact
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -242,6 +243,24 @@ async def test_an_entry_is_on_disk_when_its_future_is_done_and_many_share_one_ap
 
     assert contents(tmp_path / "1.spool").count(b"\n") == 50
     assert appended == [50]
+    await at.writer.finish()
+
+
+@pytest.mark.requirement("P-47")
+async def test_an_entry_that_cannot_be_cleaned_is_written_nowhere_and_takes_no_other_along(tmp_path: Path):
+    def faulty(text: str) -> Redacted:
+        if "number 2" in text:
+            raise ZeroDivisionError
+        return redact(text)
+
+    at = recorder(lambda: None, tmp_path, clock=lambda: MONDAY)
+    at.writer.redact = lambda _space: faulty
+    stored = [at.writer.put(capture(number)) for number in (1, 2, 3)]
+    await asyncio.gather(*(each for each in stored if each is not None))
+
+    written = contents(tmp_path / "1.spool")
+    assert [f"number {number}".encode() in written for number in (1, 2, 3)] == [True, False, True]
+    assert at.writer.tally.dropped == {"fault": 1}
     await at.writer.finish()
 
 

@@ -344,11 +344,11 @@ class Writer:
         self._dropped("fault", len(entries) - len(clean))
         limit = self._settings().spool_max_mb * MEGABYTE
         try:
-            added = await self._on_disk(self._append, clean, limit)
+            added = await self._on_disk(self._append, [record for _, record in clean], limit)
         except OSError as error:
             self.disk_fault = error.strerror or type(error).__name__
             log.error("spool not written", error=self.disk_fault)
-            held = clean[: QUEUE - len(self._unspooled)]
+            held = [entry for entry, _ in clean[: QUEUE - len(self._unspooled)]]
             self._unspooled.extend(held)
             self._dropped("disk", len(clean) - len(held))
             return
@@ -356,19 +356,19 @@ class Writer:
         PROXY_SPOOL_BYTES.set(self._spool.waiting)
         self._dropped("spool", len(clean) - added)
 
-    def _append(self, entries: Sequence[Entry], limit: int) -> int:
-        return self._spool.append([record_of(entry) for entry in entries], limit=limit)
+    def _append(self, records: Sequence[bytes], limit: int) -> int:
+        return self._spool.append(records, limit=limit)
 
-    def _cleaned(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Entries without secrets. One that cannot be cleaned may hold anything, so it is written nowhere."""
-        clean: list[Entry] = []
+    def _cleaned(self, entries: Sequence[Entry]) -> list[tuple[Entry, bytes]]:
+        """Entries without secrets, and their records. One that cannot be cleaned may hold anything, so it is
+        written nowhere."""
+        clean: list[tuple[Entry, bytes]] = []
         for entry in entries:
             with going_on("capture cleaned"):
-                clean.append(
-                    without_any_secret(entry, redact=self.redact(entry.space))
-                    if isinstance(entry, Capture)
-                    else entry
-                )
+                each = entry
+                if isinstance(entry, Capture):
+                    each = without_any_secret(entry, redact=self.redact(entry.space))
+                clean.append((each, record_of(each)))
         return clean
 
     async def _refuse(self, refused: Refused) -> None:
