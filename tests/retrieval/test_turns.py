@@ -183,3 +183,13 @@ async def test_a_long_turn_is_as_good_an_answer_as_its_best_part_and_has_no_weig
     mind.forward(timedelta(days=900))
     assert (await mind.recall(cue, include=["dormant"])).items[0].weight == pytest.approx(0.2)
     mind.forget_unwritten()
+
+
+@pytest.mark.requirement("R-16")
+async def test_a_turn_of_a_million_different_words_is_found_by_its_beginning_and_its_end(by_words: Recaller):
+    words = [f"w{number:x}" for number in range(140_000)]
+    turn = await by_words.say(" ".join(["Quokkas", *words, "hibernate"]), session="s1")
+    await by_words.settle()
+
+    for word in ("quokkas", "hibernate"):
+        assert turn in [item.id for item in (await by_words.recall(word)).items]

@@ -128,8 +128,8 @@ def _register_episodes(app: "App", room: "MemoryRoom") -> None:
                 await forget_old_turns(app.recall.desk, space)
                 await cut_messages(app.store, space, before=before)
 
-    app.outbox.subscribe("exchange_captured", KEEP, keep)
-    app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later)
+    app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True)
+    app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True)
     app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)
     # A model may take minutes: what rules read must not wait behind it.
     app.jobs.register(READ_TURN, read_again, queue=Queue.JUDGE, limit=WRITING_LIMIT)

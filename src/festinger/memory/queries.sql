@@ -1177,6 +1177,12 @@ select b.mark from forgotten_mark b where b.space_id = %(space)s and b.mark = an
 select b.mark from forgotten_mark b
 where b.space_id = %(space)s and b.mark = any(%(marks)s::text[]) and b.at > %(since)s;
 
+-- name: has_bans_since
+-- Whether any words were forgotten after a moment.
+select exists (
+    select from forgotten_mark b where b.space_id = %(space)s and b.at > %(since)s
+);
+
 -- name: put_ban
 -- Keeps a mark of forgotten words.
 insert into forgotten_mark (space_id, mark, at) values (%(space)s, %(mark)s, %(at)s) on conflict do nothing;

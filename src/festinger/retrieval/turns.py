@@ -5,6 +5,7 @@ a short answer says little without its question. The words of the whole turn sta
 the last one is made anew when the next is said. Where no embedder can be had, words serve until one can.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ Q = queries_of("festinger.retrieval")
 PART_TOKENS = 200
 PART_CHARS = 800
 AROUND_CHARS = 200
+SEARCHABLE_CHARS = 200_000
+"""Postgres holds at most a megabyte of words for one text, and each part costs an embedding."""
 EPISODES = 100
 TURNS = 200
 """Turns that are made searchable in one transaction."""
@@ -78,7 +81,8 @@ async def _index_episode(desk: Desk, space: SpaceId, episode: Mapping[str, Any])
     wanted = [
         place for place, row in enumerate(window) if row["seq"] >= start and _is_searched(desk, space, row)
     ]
-    parts = {place: parts_of(rows, place) for place in wanted}
+    # Off the loop: a long turn takes a while to cut.
+    parts = {place: await asyncio.to_thread(parts_of, rows, place) for place in wanted}
     vectors = await _vectors(desk, [part.written for place in wanted for part in parts[place]])
     remaining = iter(vectors)
     embedder = usable(desk.embedder())
@@ -96,7 +100,7 @@ async def _index_episode(desk: Desk, space: SpaceId, episode: Mapping[str, Any])
                     part=number,
                     model=embedder.name if embedder and vector is not None else None,
                     embedding=halfvec(vector) if vector is not None else None,
-                    **_columns(window[place], part),
+                    **_columns(window[place], part, is_first=number == 0),
                 )
         last = window[-1]["seq"] if window else episode["done"]
         await transaction.run(Q["advance_turns"], space=space, episode=episode["id"], turns=last)
@@ -110,7 +114,7 @@ def _is_searched(desk: Desk, space: SpaceId, row: Mapping[str, Any]) -> bool:
     return bool(row["content"].strip()) and (row["role"] in SPOKEN or (with_tools and row["role"] == TOOL))
 
 
-def _columns(row: Mapping[str, Any], part: Part) -> dict[str, Any]:
+def _columns(row: Mapping[str, Any], part: Part, *, is_first: bool) -> dict[str, Any]:
     named = _SPEAKER.match(row["content"])
     return {
         "turn": row["turn_id"],
@@ -121,7 +125,7 @@ def _columns(row: Mapping[str, Any], part: Part) -> dict[str, Any]:
         "speaker": named[1].lower() if named else None,
         "content": part.content,
         "context": part.context,
-        "words": row["content"],
+        "words": searchable(row["content"]) if is_first else "",
         "around": part.context,
         "text_hash": text_hash(part.written),
     }
@@ -135,8 +139,14 @@ def parts_of(rows: Sequence[Mapping[str, Any]], place: int) -> list[Part]:
     around = "\n".join(filter(None, (before, after)))
     return [
         Part(content=text, context=around, written=written_as(row["at"], text, around))
-        for text in cut(row["content"])
+        for text in cut(searchable(row["content"]))
     ]
+
+
+def searchable(text: str) -> str:
+    """What of a turn can be found: all of it, or the beginning and the end of one that is too long to index."""
+    half = SEARCHABLE_CHARS // 2
+    return text if len(text) <= SEARCHABLE_CHARS else f"{text[:half]}\n{text[-half:]}"
 
 
 def written_as(at: datetime, content: str, context: str) -> str:

@@ -376,6 +376,12 @@ order by id;
 update soas set wanted_at = %(now)s where space_id = %(space)s and id = %(concept)s and wanted_at is null
 returning id, token, encounter_count;
 
+-- name: want_concepts
+-- Marks concepts that stand out and of which nothing is known; rows of those that were not marked.
+update soas set wanted_at = %(now)s
+where space_id = %(space)s and id = any(%(concepts)s) and wanted_at is null and novelty = 0
+returning id, token, encounter_count;
+
 -- name: wanted
 -- Concepts that stand out and that nobody has explained.
 select id, token, encounter_count, last_seen, wanted_at from soas
