@@ -68,7 +68,7 @@ def newer_first(
 ) -> list[Hit]:
     """Hits of one speaker about one thing, and about as good, share their places newest first.
 
-    `window` is how far below the better one's score the other may lie, `bar` how near memories must be in meaning
+    Of two that are disputed the newer always comes first. `window` is how far below the better one's score the other may lie, `bar` how near memories must be in meaning
     where they fill no common slot, `worth` how much a word of the cue says, by which turns are known to tell the same.
     """
     best, rest = list(hits[:FIRST_LOOKED_AT]), list(hits[FIRST_LOOKED_AT:])
@@ -80,9 +80,14 @@ def newer_first(
             other
             for other in range(place + 1, len(best))
             if other not in taken
-            and best[other].score >= (1.0 - window) * hit.score
-            and (best[other].candidate.is_memory or other < TURNS_LOOKED_AT)
-            and _tell_of_the_same(hit.candidate, best[other].candidate, bar=bar, worth=worth)
+            and (
+                are_disputed(hit.candidate, best[other].candidate)
+                or (
+                    best[other].score >= (1.0 - window) * hit.score
+                    and (best[other].candidate.is_memory or other < TURNS_LOOKED_AT)
+                    and _tell_of_the_same(hit.candidate, best[other].candidate, bar=bar, worth=worth)
+                )
+            )
         ]
         taken.update(group)
         newest = sorted((best[at] for at in group), key=lambda each: each.candidate.when, reverse=True)
@@ -91,13 +96,21 @@ def newer_first(
     return best + rest
 
 
+def are_disputed(one: Candidate, other: Candidate) -> bool:
+    """Whether it is undecided which of the two holds."""
+    return other.ref in one.disputes or one.ref in other.disputes
+
+
 def _tell_of_the_same(
     one: Candidate, other: Candidate, *, bar: float | None, worth: Callable[[str], float]
 ) -> bool:
     if (one.origin, one.owner) != (other.origin, other.owner):
         return False
-    if one.slot is not None and one.slot == other.slot:
-        return True
+    if one.slot is not None and other.slot is not None:
+        if one.slot == other.slot:
+            return True
+        if one.slot[0] != other.slot[0]:
+            return False
     if one.type != other.type or one.speaker != other.speaker:
         return False
     if not one.is_memory:
