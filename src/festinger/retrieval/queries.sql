@@ -121,6 +121,13 @@ with eligible as not materialized (
 ), left_parts as materialized (
     select s.turn_id, s.embedding from said s where s.model = {model} limit %(few)s + 1
 -- end
+-- when: memories_called
+), bearers as materialized (
+    -- Looked up first: ordered at once, the table would be walked by its key in search of a few names.
+    select e.id from eligible e
+    where e.tags_tsv <> ''::tsvector and e.tags_tsv @@ %(called)s::tsquery
+    limit %(close)s
+-- end
 ), memory_pool as (
     select e.id, e.content_tsv, length(e.content_tsv) as len from eligible e
     where e.content_tsv @@ %(memory_pool)s::tsquery
@@ -269,9 +276,7 @@ select 'named', 'memory', named.id, null::double precision from (
 -- when: memories_called
 union all
 select 'called', 'memory', called.id, null::double precision from (
-    select e.id from eligible e
-    where e.tags_tsv <> ''::tsvector and e.tags_tsv @@ %(called)s::tsquery
-    order by e.id limit %(arm)s
+    select b.id from bearers b order by b.id limit %(arm)s
 ) as called
 -- end
 -- when: turns_named
