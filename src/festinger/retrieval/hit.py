@@ -129,7 +129,8 @@ def prefer_trusted(hits: Sequence[Hit], *, window: float, bar: float | None) -> 
     best, rest = list(hits[:FIRST_LOOKED_AT]), list(hits[FIRST_LOOKED_AT:])
     for place, hit in enumerate(best):
         before = next(
-            (at for at, other in enumerate(best[:place]) if _gives_way(other, hit, window=window, bar=bar)), None
+            (at for at, other in enumerate(best[:place]) if _gives_way(other, hit, window=window, bar=bar)),
+            None,
         )
         if before is not None:
             best.insert(before, replace(best.pop(place), moved=True))
