@@ -43,7 +43,6 @@ def test_only_a_whole_question_is_repeated(cue: str):
 PAGE = {"origin": "document", "trust": 0.4}
 
 
-@pytest.mark.requirement("S-30")
 @pytest.mark.parametrize(
     ("page", "person", "order"),
     [
