@@ -35,8 +35,8 @@ left join (
 ) as terms on true;
 
 -- name: count_searchable
--- How many memories an embedder's vectors could find, how many they do, how many of them an agent sees, and how many
--- parts of turns; as far as that matters.
+-- How many memories an embedder's vectors could find, how many they do, how many of them an agent sees, how many parts
+-- of turns they find, how many there are, and how many have no vector at all; as far as that matters.
 select
     (select count(*) from (select 1 from memory m where m.space_id = %(space)s and m.status = 'active'
         limit %(limit)s) as counted) as memories,
@@ -45,7 +45,11 @@ select
     (select count(*) from (select 1 from memory m where m.space_id = %(space)s and m.status = 'active'
         and (m.agent_id is null or m.agent_id = %(agent)s) limit %(limit)s) as counted) as seen,
     (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.agent_id = %(agent)s
-        and t.model = %(model)s limit %(limit)s) as counted) as parts;
+        and t.model = %(model)s limit %(limit)s) as counted) as parts,
+    (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.agent_id = %(agent)s
+        limit %(limit)s) as counted) as turns,
+    (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.agent_id = %(agent)s
+        and t.model is null limit %(limit)s) as counted) as bare;
 
 -- part: seen_memories
 -- Which memories `m` an agent sees that fit a wish, as they stood at its moment. One that had been put away by then

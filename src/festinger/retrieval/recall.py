@@ -79,7 +79,7 @@ async def recall(
         *wish.degraded,
         *((EMBEDDER,) if probe is None else ()),
         *searched.without,
-        *filter(None, [missing_vectors(searched.size)]),
+        *missing_vectors(searched.size),
         *late,
         *((TOKENS,) if gated and not shown else ()),
     )
