@@ -12,7 +12,7 @@ from uuid import UUID
 from festinger.embedding.profiles import Profile, Threshold
 from festinger.retrieval.calling import callings
 from festinger.retrieval.candidate import MEMORY, Candidate
-from festinger.retrieval.cue import Cue
+from festinger.retrieval.cue import Cue, is_standing
 from festinger.retrieval.fusing import blended, ranks, rrf
 from festinger.retrieval.gate import Bar, evidence
 from festinger.retrieval.hit import Hit
@@ -129,6 +129,7 @@ def scored(
                     coverage=max(covered, STRONG_COVERAGE) if called[place] else covered,
                     breadth=breadth(each.content),
                     of_strangers=of_strangers,
+                    of_a_part=asked.cue.asks_overview or is_standing(each.content, each.origin, each.kind),
                 ),
                 called=called[place],
                 prior=prior,
@@ -177,11 +178,13 @@ def prior_of(
             (asked.now - touched).total_seconds(), half_life_days=settings.recency_half_life_days
         ),
         center=each.effective.center,
-        person=person_bonus(each.origin, each.trust, settings=settings, asks_model=cue.asks_model),
+        person=person_bonus(
+            each.origin, each.trust, settings=settings, asks_model=cue.asks_model or cue.asks_summary
+        ),
         speaker=settings.speaker_bonus if each.type != MEMORY and each.speaker in cue.names else 0.0,
         time=TIME_BONUS * cue.span.certainty if cue.span is not None and is_inside else 0.0,
         helped=helped(lessons, most=settings.helped_max),
-        substance=substance(each) if settings.substance else 0.0,
+        substance=substance(each) if settings.substance and not cue.asks_summary else 0.0,
         confidence=each.confidence,
     )
 
