@@ -13,8 +13,6 @@ from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
-from festinger.ids import Origin
-from festinger.memory.kinds import Kind
 from festinger.text.spans import Span, span_in
 
 _QUOTED = re.compile(r'["“”]([^"“”]{1,200})["“”]')
@@ -42,7 +40,6 @@ _OWN_WORDS = phrases("own_words")
 _PAST = phrases("past")
 _SUMMARY = phrases("summary")
 _ORDER = phrases("order")
-_STANDING = phrases("standing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +69,6 @@ class Cue:
     def wants_newest(self) -> bool:
         """Whether of two that differ the newer one is meant."""
         return not self.asks_past and (self.span is None or self.goes_on)
-
-
-def is_standing(text: str, origin: str, kind: str) -> bool:
-    """Whether a person says how something is to be done from then on."""
-    return origin == Origin.PERSON and (kind == Kind.PREFERENCE or _STANDING.match(text) is not None)
 
 
 def cue_hash(cue: str) -> bytes:

@@ -16,9 +16,8 @@ FOR_BREADTH = 0.1
 the words beside a turn: questions of another conversation that bring nothing rise from .71 to .79 on BEAM and from .98 to
 .99 on LoCoMo."""
 OF_A_PART = 0.8
-"""Share of a question that a hit can hold at best where the question asks for an overview of many things, or where the
-hit is a standing wish, which names when it holds and not what is asked. Seen on the developers' half: of ten questions
-for an order five brought nothing, and foreign ones stay below."""
+"""Share of a question that a hit can hold at best where the question asks for an overview of many things. Seen on the
+developers' half: of ten questions for an order five brought nothing, and foreign ones stay below."""
 LOOKED_AT = 10
 """Best hits among which one must be good enough."""
 

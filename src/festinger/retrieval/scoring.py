@@ -12,7 +12,7 @@ from uuid import UUID
 from festinger.embedding.profiles import Profile, Threshold
 from festinger.retrieval.calling import callings
 from festinger.retrieval.candidate import MEMORY, Candidate
-from festinger.retrieval.cue import Cue, is_standing
+from festinger.retrieval.cue import Cue
 from festinger.retrieval.fusing import blended, ranks, rrf
 from festinger.retrieval.gate import Bar, evidence
 from festinger.retrieval.hit import Hit
@@ -129,7 +129,7 @@ def scored(
                     coverage=max(covered, STRONG_COVERAGE) if called[place] else covered,
                     breadth=breadth(each.content),
                     of_strangers=of_strangers,
-                    of_a_part=asked.cue.asks_overview or is_standing(each.content, each.origin, each.kind),
+                    of_a_part=asked.cue.asks_overview,
                 ),
                 called=called[place],
                 prior=prior,
