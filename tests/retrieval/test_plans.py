@@ -117,4 +117,4 @@ def _rows(node: dict[str, Any]) -> int:
     if "Relation Name" not in node:
         return 0
     dropped = sum(node.get(f"Rows Removed by {why}", 0) for why in ("Filter", "Index Recheck", "Join Filter"))
-    return round((node["Actual Rows"] + dropped) * node["Actual Loops"])
+    return int((node["Actual Rows"] + dropped) * node["Actual Loops"])
