@@ -71,6 +71,16 @@ class Cue:
         return not self.asks_past and (self.span is None or self.goes_on)
 
 
+def is_time_word(term: str) -> bool:
+    """Whether a stem names a day, a month or a number, as a date is made of."""
+    return term.isdigit() or any(
+        name.startswith(term) for name in _TIMES if name and len(term) >= SHORTEST_TIME
+    )
+
+
+SHORTEST_TIME = 3
+
+
 def cue_hash(cue: str) -> bytes:
     """Of the words of a cue, whatever their case and spacing."""
     return sha256(" ".join(cue.casefold().split()).encode()).digest()
