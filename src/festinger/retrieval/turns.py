@@ -38,6 +38,10 @@ SEARCHABLE_CHARS = 200_000
 EPISODES = 100
 TURNS = 200
 """Turns that are made searchable in one transaction."""
+PIECE = 16
+"""Parts that are embedded in one call."""
+TRIES = 3
+"""Calls that may fail one after the other before parts wait for the next time."""
 SPOKEN = ("user", "assistant")
 TOOL = "tool"
 EPISODIC = "episodic"
@@ -68,6 +72,7 @@ async def index_turns(desk: Desk, space: SpaceId, *, between: Between = _at_once
         for episode in episodes:
             await between()
             indexed += await _index_episode(desk, space, episode)
+    await embed_turns(desk, space)
     return indexed
 
 
@@ -180,10 +185,14 @@ def _fits(text: str) -> bool:
 
 
 async def embed_turns(desk: Desk, space: SpaceId) -> int:
-    """Give vectors to parts that have none of the present embedder; how many. Stops where it cannot be had."""
+    """Give vectors to parts that have none of the present embedder; how many.
+
+    A busy machine may take longer than the embedder is given: whatever was made is stored, and the rest is tried again.
+    What is still missing after some tries without a single vector waits for the next time.
+    """
     embedder = usable(desk.embedder())
-    made = 0
-    while embedder is not None:
+    made, left = 0, TRIES
+    while embedder is not None and left:
         rows = await desk.store.all(Q["unembedded_turns"], space=space, model=embedder.name, limit=TURNS)
         written = [written_as(row["at"], row["content"], row["context"]) for row in rows]
         vectors = await _vectors(desk, written)
@@ -192,8 +201,11 @@ async def embed_turns(desk: Desk, space: SpaceId) -> int:
             for row, text, vector in zip(rows, written, vectors, strict=True)
             if vector is not None
         ]
-        if not found:
+        if not rows:
             break
+        if not found:
+            left -= 1
+            continue
         async with desk.store.transaction() as transaction:
             for row, text, vector in found:
                 await _put_vector(transaction, space, row, text, vector, embedder)
@@ -221,15 +233,28 @@ async def _put_vector(
 
 
 async def _vectors(desk: Desk, texts: Sequence[str]) -> list[Vector | None]:
+    """The vectors of texts, none where there is none to be had. In small pieces: each is done well before the embedder's
+    time is up even where the machine is busy, and one that is not takes no others with it."""
     embedder = usable(desk.embedder())
-    if embedder is None or not texts:
-        return [None] * len(texts)
+    found: list[Vector | None] = []
+    while embedder is not None and len(found) < len(texts):
+        piece = await _piece(embedder, texts[len(found) : len(found) + PIECE])
+        if piece is None:
+            break
+        found += piece
+    return found + [None] * (len(texts) - len(found))
+
+
+async def _piece(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None] | None:
+    """The vectors of a few texts; none if the embedder does not answer at all."""
     try:
         return list(await embedder.embed(texts, Purpose.STORE, kind=EPISODIC))
     except PartlyEmbedded as partly:
         return list(partly.vectors)
-    except (ProviderDown, ProviderRefused):
+    except ProviderRefused:
         return [None] * len(texts)
+    except ProviderDown:
+        return None
 
 
 async def unindex_cut(transaction: Transaction, space: SpaceId) -> list[UUID]:
