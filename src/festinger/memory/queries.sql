@@ -814,6 +814,11 @@ update episode set facts_at = %(at)s, memory_id = %(memory)s, version = version 
 where space_id = %(space)s and id = %(id)s and facts_at is null
 returning *;
 
+-- name: give_episode_memory
+-- Notes the memory of a summary that was worded after its episode was finished.
+update episode set memory_id = %(memory)s, version = version + 1
+where space_id = %(space)s and id = %(id)s and memory_id is null;
+
 -- name: turns_of
 -- What was said in an episode, in its order.
 select t.seq, t.turn_id, t.at, t.role, t.origin, t.content, t.surfaced from episode_turn t
