@@ -214,13 +214,9 @@ class LoopSettings(Section):
         allowed=LADDER_WORDS,
     )
     thresholds: Thresholds = key(
-        (3, 4, 5, 6),
-        "Repeats that reach the levels one to four.",
+        (4, 6, 8, 20),
+        "Repeats, by weight, that reach the levels one to four.",
         allowed=THRESHOLD_WORDS,
-    )
-    poll_tools: tuple[str, ...] = key(
-        ("*wait*", "*status*", "*poll*", "*sleep*", "*output*"),
-        "Tools that may repeat: their thresholds are five times as high.",
     )
     stream: StreamLoopSettings = key(StreamLoopSettings(), "Loops inside a reply.")
     breaker: Literal["answer", "error"] = key("answer", "What a client gets while the breaker is open.")

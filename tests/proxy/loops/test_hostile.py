@@ -29,7 +29,7 @@ HOSTILE = {
     "letters": "ab",
 }
 PATTERNS = {
-    "steadied": keys.steadied,
+    "result_key": keys.result_key,
     "answer key": keys.answer_key,
     "shape": shape.shape_of,
     "sentences": lambda text: list(sentences.Sentences().grow(text)),

@@ -9,10 +9,11 @@ after it was pruned only grows at its end, so that the prefix moves once.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 
 from festinger.proxy.loops.message import Message, Role
 from festinger.proxy.loops.steps import Answer, Item
-from festinger.proxy.loops.turns import Repeat, patience
+from festinger.proxy.loops.turns import Repeat
 from festinger.settings.tree import LoopSettings
 
 
@@ -27,9 +28,9 @@ class Pruning:
 
 
 def pruned_at(repeat: Repeat, settings: LoopSettings) -> int:
-    """The number of repeats at which a loop of this kind is pruned first."""
+    """The number of rounds at which a loop of this weight is pruned first."""
     level = settings.ladder.index("prune") if "prune" in settings.ladder else len(settings.thresholds) - 1
-    return settings.thresholds[level] * patience(repeat.block, settings)
+    return ceil(settings.thresholds[level] * repeat.count / repeat.evidence)
 
 
 def pruning(

@@ -1,15 +1,27 @@
-"""What has an agent done since a person last spoke?
+"""Reads what an agent has done since a person last spoke.
 
 A history becomes a list of steps: a call with its result, or an answer without a call. Each call of a turn is a
-step of its own. Whatever stands before the last real user message is over and is not read.
+step of its own. Whatever stands before the last thing that a person said is over and is not read.
 """
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from festinger.proxy.loops.keys import KEPT, AnswerKey, Kept, answer_key, arguments_key, result_key
+from festinger.proxy.loops.keys import (
+    KEPT,
+    AnswerKey,
+    CallKey,
+    Kept,
+    ResultKey,
+    answer_key,
+    call_key,
+    failure_key,
+    means_to_wait,
+    result_key,
+)
 from festinger.proxy.loops.message import Call, Message, Role
+from festinger.proxy.loops.results import Outcome, outcome_of
 from festinger.proxy.loops.spoken import spoken_call
 
 SHOWN = 200
@@ -21,9 +33,12 @@ class Step:
     """A call that has its result."""
 
     tool: str
-    call: bytes
-    result: bytes
-    is_error: bool
+    call: CallKey
+    result: ResultKey
+    outcome: Outcome
+    failure: bytes
+    """How it failed; empty if it did not."""
+    means_to_wait: bool
     arguments: str
     said: str
     """How the result begins."""
@@ -33,11 +48,11 @@ class Step:
 
     @property
     def deed(self) -> tuple[str, bytes]:
-        return self.tool, self.call
+        return self.tool, self.call.exact
 
     @property
     def whole(self) -> tuple[str, bytes, bytes]:
-        return self.tool, self.call, self.result
+        return self.tool, self.call.exact, self.result.steady
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +74,7 @@ class Keys:
     __slots__ = ("answer", "arguments", "result", "spoken", "steps")
 
     def __init__(self) -> None:
-        self.arguments = Kept(arguments_key)
+        self.arguments = Kept(call_key)
         self.result = Kept(result_key)
         self.answer = Kept(answer_key)
         self.spoken = Kept(_spoken)
@@ -71,9 +86,23 @@ def last_person(history: Sequence[Message]) -> int | None:
     return next((at for at in range(len(history) - 1, -1, -1) if history[at].by_person), None)
 
 
-def steps_of(history: Sequence[Message], keys: Keys) -> list[Item]:
-    """What was done after the last real user message, oldest first."""
+def task_start(history: Sequence[Message]) -> int | None:
+    """The place of the last real user message that says something else than the one before it.
+
+    Many frameworks say `Continue.` in a person's place whenever the model calls no tool.
+    """
     start = last_person(history)
+    for at in range((start or 0) - 1, -1, -1):
+        if history[at].by_person and start is not None:
+            if history[at].text.strip() != history[start].text.strip():
+                break
+            start = at
+    return start
+
+
+def steps_of(history: Sequence[Message], keys: Keys) -> list[Item]:
+    """What was done in the task, oldest first."""
+    start = task_start(history)
     return list(_items(history, -1 if start is None else start, keys))
 
 
@@ -114,11 +143,15 @@ def _step(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> 
 
 
 def _made(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> Step:
+    key = keys.arguments(call.arguments)
+    outcome = outcome_of(f"{call.name} {call.arguments}", result.text, is_error=result.is_error)
     return Step(
         tool=call.name,
-        call=keys.arguments(call.arguments),
+        call=key,
         result=keys.result(result.text),
-        is_error=result.is_error,
+        outcome=outcome,
+        failure=failure_key(result.text, key) if outcome is Outcome.FAILED else b"",
+        means_to_wait=means_to_wait(call.name, call.arguments),
         arguments=call.arguments[:SHOWN],
         said=result.text[:SHOWN],
         first=first,

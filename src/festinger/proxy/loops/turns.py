@@ -1,34 +1,60 @@
-"""Does an agent repeat itself from turn to turn, and how far has it gone?
+"""Weighs the evidence that an agent goes round in circles.
 
-Every rule counts completed repeats at the end of the list of steps; one step that does not repeat ends them, so
-recovery needs no rule of its own. A tool that is there for waiting may repeat five times as often. A call that
-goes on while its results change is polling: it is told and never acted upon.
+A step is news if nothing like it was done before in the task, and the latest news ends whatever came before it. Since
+then the agent went round its few different steps some number of times; that number, with each step weighed by how much
+it says, is the evidence. One call repeated, a cycle of any length and hopping between a few calls are the same thing.
+Little is said by:
+
+- a step before which time passed: the agent waits for something;
+- a result that only confirms the call: what a key press or a scroll did shows elsewhere;
+- a call that only looks like others: it may be one of many rows, files or pages.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import fnmatchcase
-from itertools import pairwise, takewhile
-from typing import Any
 
+from festinger.proxy.loops.keys import AnswerKey
+from festinger.proxy.loops.results import Outcome
 from festinger.proxy.loops.steps import Answer, Item, Step
 from festinger.settings.tree import LoopSettings
 
-POLL_FACTOR = 5
-POLLING = 10
-PERIODS = range(2, 6)
-ALIKE = 0.9
-LEAST_WORDS = 12
+READ = 400
+"""Latest steps of a task that are weighed."""
+LONGEST_CYCLE = 12
+WAITED_SECONDS = 10.0
+"""From a reply to the next request. Whatever takes the agent longer than this may be worth waiting for."""
+
+OTHER_ERROR = 0.5
+OTHER_TIME = 0.25
+CONFIRMED, CONFIRMED_LONG = 0.1, 0.5
+LONG = 80
+"""Characters of arguments from which on nobody repeats a call for its effect, as one does a key press."""
+ALIKE, ALIKE_SHORT, UNLIKE = 0.5, 0.1, 0.1
+CYCLE_STEPS, CYCLE = 3, 4 / 3
+"""Rounds of so many different steps weigh more: they hardly come about by chance."""
+SHORT = 40
+"""Characters up to which equal results of different calls say little."""
+REPHRASED = 0.5
+"""Share of a failed call's own words that stand in other failed calls, from which on it is one of them reworded."""
+WAITED, WAITED_FAILED = 0.02, 0.45
+
+OFTEN = 3
+"""Different results of one call from which on they are expected to differ."""
+
+SIMILAR, REWORDED = 0.45, 0.5
+COMPARED = 8
+"""Different earlier answers with which an answer is compared."""
 
 
 class TurnRule(StrEnum):
     SAME_CALL = "same_call"
     SAME_ERROR = "same_error"
+    NEAR_CALL = "near_call"
     CYCLE = "cycle"
     SAME_ANSWER = "same_answer"
     NEAR_ANSWER = "near_answer"
-    POLLING = "polling"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,110 +63,237 @@ class Repeat:
 
     rule: TurnRule
     count: int
+    """Rounds, whatever they weigh."""
     level: int
-    """0 where it is not, or not yet, to be acted upon."""
     block: tuple[Item, ...]
     """One round of it, the latest."""
+    evidence: float
+    """Rounds by weight."""
 
 
-def repeats(items: Sequence[Item], settings: LoopSettings, *, noticed: bool = False) -> list[Repeat]:
-    """Everything that repeats at the end, the highest level first.
+Class = Hashable
+CHANGING, FAILED = "changing", "failed"
+Waits = Sequence[float | None]
 
-    `noticed` says that the latest reply repeated itself while it streamed; it counts as one more equal answer.
+
+def worst(
+    items: Sequence[Item], settings: LoopSettings, *, waits: Waits | None = None, noticed: bool = False
+) -> Repeat | None:
+    """What repeats at the end, if it reaches a level.
+
+    `waits` has for each item the seconds that passed before it came, and `None` where nobody saw it come: such an
+    item may raise the level but never opens the breaker. `noticed` says that the latest reply repeated itself while
+    it streamed; it counts as one more equal answer.
     """
+    items = items[-READ:]
     if not items:
-        return []
-    found = [*_of_answers(items, noticed=noticed)] if isinstance(items[-1], Answer) else [*_of_steps(items)]
-    graded = [
-        Repeat(rule=rule, count=count, level=_level(rule, count, block, settings), block=block)
-        for rule, count, block in found
-        if count > 1
-    ]
-    return sorted(graded, key=lambda repeat: -repeat.level)
-
-
-def worst(items: Sequence[Item], settings: LoopSettings, *, noticed: bool = False) -> Repeat | None:
-    """The repeat that decides, if any reaches a level."""
-    return deciding(repeats(items, settings, noticed=noticed))
-
-
-def deciding(found: Sequence[Repeat]) -> Repeat | None:
-    """The one of these repeats that decides, if any reaches a level."""
-    return next((repeat for repeat in found if repeat.level), None)
-
-
-def polling(found: Sequence[Repeat], settings: LoopSettings) -> Repeat | None:
-    """A call among these that has gone on for long with changing results: worth telling, nothing more."""
-    long = (repeat for repeat in found if repeat.rule is TurnRule.POLLING)
-    return next((each for each in long if each.count >= POLLING * patience(each.block, settings)), None)
-
-
-Counted = tuple[TurnRule, int, tuple[Item, ...]]
-
-
-def _of_steps(items: Sequence[Item]) -> Iterator[Counted]:
-    steps = [
-        item
-        for item in takewhile(lambda item: isinstance(item, Step), reversed(items))
-        if isinstance(item, Step)
-    ]
-    latest = steps[0]
-    same = _run(steps, lambda step: step.deed == latest.deed)
-    equal = _run(steps, lambda step: step.whole == latest.whole)
-    yield TurnRule.SAME_CALL, equal, (latest,)
-    yield TurnRule.SAME_ERROR, _run(steps[:same], lambda step: step.is_error), (latest,)
-    if equal < same:
-        yield TurnRule.POLLING, same, (latest,)
-    if equal == 1:
-        yield from _cycles(steps)
-
-
-def _cycles(steps: Sequence[Step]) -> Iterator[Counted]:
-    wholes = [step.whole for step in steps]
-    for period in PERIODS:
-        matched = sum(
-            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(wholes, wholes[period:], strict=False))
-        )
-        if matched >= period:
-            yield TurnRule.CYCLE, (matched + period) // period, tuple(reversed(steps[:period]))
-            return
-
-
-def _of_answers(items: Sequence[Item], *, noticed: bool) -> Iterator[Counted]:
-    answers = [
-        item
-        for item in takewhile(lambda item: isinstance(item, Answer), reversed(items))
-        if isinstance(item, Answer)
-    ]
-    latest = answers[0]
-    equal = _run(answers, lambda answer: answer.key.exact == latest.key.exact)
-    yield TurnRule.SAME_ANSWER, equal + noticed, (latest,)
-    near = sum(1 for _ in takewhile(lambda pair: _are_alike(*pair), pairwise(answers)))
-    yield TurnRule.NEAR_ANSWER, near + 1, (latest,)
-
-
-def _are_alike(one: Answer, other: Answer) -> bool:
-    ours, theirs = one.key.shingles, other.key.shingles
-    if min(one.key.words, other.key.words) < LEAST_WORDS:
-        return False
-    return len(ours & theirs) >= ALIKE * len(ours | theirs)
-
-
-def _run(items: Sequence[Any], holds: Callable[[Any], bool]) -> int:
-    return sum(1 for _ in takewhile(holds, items))
-
-
-def _level(rule: TurnRule, count: int, block: Sequence[Item], settings: LoopSettings) -> int:
-    if rule is TurnRule.POLLING:
-        return 0
-    borne = patience(block, settings)
-    return sum(count >= bar * borne for bar in settings.thresholds)
-
-
-def patience(block: Sequence[Item], settings: LoopSettings) -> int:
-    """How many times as often this may repeat as anything else."""
-    tools = [item.tool.lower() for item in block if isinstance(item, Step)]
-    waits = tools and all(
-        any(fnmatchcase(tool, pattern) for pattern in settings.poll_tools) for tool in tools
+        return None
+    known: Waits = [0.0] * len(items) if waits is None else waits[-len(items) :]
+    classes = _classes(items)
+    weights = _weights(items, classes, known)
+    streak = _streak(items, classes, weights)
+    if noticed and isinstance(items[-1], Answer):
+        streak = streak.longer()
+    *lower, highest = settings.thresholds
+    level = sum(streak.rounds >= bar for bar in lower)
+    if level == len(lower):
+        seen = [0.0 if wait is None else weight for weight, wait in zip(weights, known, strict=True)]
+        level += _streak(items, classes, seen).rounds >= highest
+    if not level:
+        return None
+    return Repeat(
+        rule=_rule(items[-streak.size :], items[-streak.length :]),
+        count=streak.length // streak.size,
+        level=level,
+        block=tuple(items[-streak.size :]),
+        evidence=streak.rounds,
     )
-    return POLL_FACTOR if waits else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Streak:
+    """The latest steps since the last news."""
+
+    rounds: float = 0.0
+    """By weight."""
+    length: int = 1
+    size: int = 1
+    """Different steps."""
+
+    def longer(self) -> "_Streak":
+        return _Streak(self.rounds + 1, self.length + 1, self.size)
+
+
+def _streak(items: Sequence[Item], classes: Sequence[Class | None], weights: Sequence[float]) -> _Streak:
+    """The end of the steps that goes round most often."""
+    best = _Streak()
+    telling, confirmed = _Sum(), _Sum()
+    for length, at in enumerate(range(len(items) - 1, -1, -1), start=1):
+        one, item = classes[at], items[at]
+        if one is None:
+            break
+        (confirmed if _is_confirmed(item) else telling).add(one, weights[at])
+        size = len(telling.different) + len(confirmed.different)
+        if size > LONGEST_CYCLE:
+            break
+        # Confirmations say something of their own only where nothing else is said.
+        rounds = (telling if telling.different else confirmed).rounds * (CYCLE if size >= CYCLE_STEPS else 1)
+        if rounds >= best.rounds:
+            best = _Streak(rounds, length, size)
+    return best
+
+
+class _Sum:
+    def __init__(self) -> None:
+        self.different: set[Class] = set()
+        self._total = 0.0
+
+    def add(self, one: Class, weight: float) -> None:
+        self.different.add(one)
+        self._total += weight
+
+    @property
+    def rounds(self) -> float:
+        return self._total / len(self.different)
+
+
+def _is_confirmed(item: Item) -> bool:
+    return isinstance(item, Step) and item.outcome is Outcome.CONFIRMED
+
+
+def _rule(block: Sequence[Item], streak: Sequence[Item]) -> TurnRule:
+    latest = block[-1]
+    if len(block) > 1:
+        return TurnRule.CYCLE
+    if isinstance(latest, Answer):
+        is_same = any(isinstance(item, Answer) and item.key.exact == latest.key.exact for item in streak[:-1])
+        return TurnRule.SAME_ANSWER if is_same or len(streak) == 1 else TurnRule.NEAR_ANSWER
+    before = [item for item in streak[:-1] if isinstance(item, Step) and item.deed == latest.deed]
+    if not before:
+        return TurnRule.NEAR_CALL
+    is_same = any(item.whole == latest.whole for item in before)
+    return TurnRule.SAME_CALL if is_same else TurnRule.SAME_ERROR
+
+
+def _classes(items: Sequence[Item]) -> list[Class | None]:
+    """Of which kind each item is, items of one kind being repeats of each other; `None` for news."""
+    answers = _Answers(item.key for item in items if isinstance(item, Answer))
+    changing = _changing(items)
+    candidates = [
+        (answers.classes[item.key.exact],) if isinstance(item, Answer) else _candidates(item, changing)
+        for item in items
+    ]
+    counts = Counter(one for several in candidates for one in several)
+    chosen = (max(several, key=counts.__getitem__) for several in candidates)
+    return [one if counts[one] > 1 else None for one in chosen]
+
+
+def _changing(items: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
+    """Calls that were made several times and never had the same result: a clock, a queue, a load."""
+    results: dict[tuple[str, bytes], list[bytes]] = {}
+    for item in items:
+        if isinstance(item, Step) and not item.failure:
+            results.setdefault(item.deed, []).append(item.result.steady)
+    return frozenset(deed for deed, several in results.items() if len(several) == len(set(several)) >= OFTEN)
+
+
+def _candidates(step: Step, changing: Collection[tuple[str, bytes]]) -> tuple[Class, ...]:
+    if step.deed in changing and not step.failure:
+        return ((CHANGING, step.deed),)
+    came = step.outcome if step.outcome is Outcome.FAILED else step.result.steady
+    same = (*step.deed, came)
+    if step.outcome is Outcome.CONFIRMED:
+        return (same,)
+    # Times in the results of different calls are no noise: they may be what was asked for.
+    alike = ("alike", step.tool, step.call.alike, came if step.failure else step.result.exact)
+    return (same, alike, (FAILED, step.tool, step.failure)) if step.failure else (same, alike)
+
+
+class _Answers:
+    """Puts answers together that say the same, in the same or in other words."""
+
+    def __init__(self, keys: Iterable[AnswerKey]) -> None:
+        self.classes: dict[bytes, bytes] = {}
+        latest: deque[AnswerKey] = deque(maxlen=COMPARED)
+        numbers: set[str] = set()
+        for key in keys:
+            if key.exact not in self.classes:
+                self.classes[key.exact] = key.exact
+                # Another number is other news: chapter 4 is not chapter 3.
+                if key.numbers <= numbers:
+                    self._join(key, [one for one in latest if _are_similar(one, key)])
+                latest.append(key)
+                numbers |= key.numbers
+
+    def _join(self, key: AnswerKey, near: Iterable[AnswerKey]) -> None:
+        joined = {self.classes[one.exact] for one in near}
+        for exact, one in self.classes.items():
+            if one in joined:
+                self.classes[exact] = key.exact
+
+
+def _are_similar(one: AnswerKey, other: AnswerKey) -> bool:
+    return len(one.pairs & other.pairs) >= SIMILAR * len(one.pairs | other.pairs) > 0
+
+
+def _weights(items: Sequence[Item], classes: Sequence[Class | None], waits: Waits) -> list[float]:
+    deeds = Counter(item.key.exact if isinstance(item, Answer) else item.deed for item in items)
+    wholes = Counter((item.deed, item.result.exact) for item in items if isinstance(item, Step))
+    reworded = _reworded(items, classes)
+    slow = _slow_since(items, classes, waits)
+
+    def weight(at: int, item: Item) -> float:
+        if isinstance(item, Answer):
+            return 1.0 if deeds[item.key.exact] > 1 else REWORDED
+        one = classes[at]
+        if isinstance(one, tuple) and one[0] is CHANGING:
+            return 0.0
+        if deeds[item.deed] > 1:
+            said = _of_same(item, is_exact=wholes[item.deed, item.result.exact] > 1)
+        elif item.outcome is Outcome.FAILED:
+            said = UNLIKE if reworded.get(at, 1.0) < REPHRASED else ALIKE
+        else:
+            said = ALIKE_SHORT if len(item.said) <= SHORT else ALIKE
+        waited = slow[at]
+        if waited is None:
+            return said
+        fails = Outcome.FAILED in (item.outcome, waited.outcome) and not waited.means_to_wait
+        return said * (WAITED_FAILED if fails else WAITED)
+
+    return [weight(at, item) for at, item in enumerate(items)]
+
+
+def _slow_since(items: Sequence[Item], classes: Sequence[Class | None], waits: Waits) -> list[Step | None]:
+    """For each item, the latest step since its like, itself included, before which time passed."""
+    found: list[Step | None] = []
+    latest: dict[Class | None, int] = {}
+    slow_at, slow = -1, None
+    for at, (item, wait) in enumerate(zip(items, waits, strict=True)):
+        if isinstance(item, Step) and wait is not None and wait >= WAITED_SECONDS:
+            slow_at, slow = at, item
+        found.append(slow if slow_at > latest.get(classes[at], -1) else None)
+        latest[classes[at]] = at
+    return found
+
+
+def _of_same(step: Step, *, is_exact: bool) -> float:
+    if step.outcome is Outcome.CONFIRMED:
+        return CONFIRMED if len(step.arguments) < LONG else CONFIRMED_LONG
+    if is_exact:
+        return 1.0
+    return OTHER_ERROR if step.outcome is Outcome.FAILED else OTHER_TIME
+
+
+def _reworded(items: Sequence[Item], classes: Sequence[Class | None]) -> dict[int, float]:
+    """For calls that failed alike, the share of each one's own words that stand in others of them too."""
+    groups: dict[Class, list[tuple[int, frozenset[str]]]] = {}
+    for at, (item, one) in enumerate(zip(items, classes, strict=True)):
+        if isinstance(item, Step) and isinstance(one, tuple) and one[0] is FAILED:
+            groups.setdefault(one, []).append((at, item.call.words))
+    found: dict[int, float] = {}
+    for group in groups.values():
+        counts = Counter(word for _, words in group for word in words)
+        for at, words in group:
+            own = [word for word in words if counts[word] < len(group)]
+            found[at] = sum(counts[word] > 1 for word in own) / len(own) if own else 1.0
+    return found

@@ -1,0 +1,97 @@
+"""Tells what the result of a tool call brought: a failure, a bare confirmation, or something to read.
+
+Every protocol carries results as text, and only one of them flags errors, so the text itself is read.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from festinger.proposals.detectors.failure import failure_of
+
+READ = 2_000
+"""Characters at each end of a result that are read."""
+CONFIRMATION_WORDS = 12
+
+_WORD = re.compile(r"[^\W_]+")
+_CONFIRMS = frozenset(
+    "ok okay done success successful successfully succeeded true null none no output finished completed complete "
+    "status result message msg action exit code 0 was were has have been is the a an to at on in of by and with".split()
+)
+"""Words that add nothing to the call when a result consists of nothing else."""
+
+_ENVELOPE = frozenset(
+    "error errors exception message msg detail details code status status_code statuscode type reason success ok "
+    "is_error iserror exit_code exitcode returncode stdout stderr output content request_id requestid trace_id "
+    "traceid timestamp time path retry_after".split()
+)
+"""Names of what an answer says about itself."""
+
+_FAILS = re.compile(
+    r"\A\W*(?:[\w./-]+: ){1,3}(?:\W*)(?:error|fatal|failed|cannot|can't|could not|unable to|no such|not found)\b"
+    r"|\A[^\n]{0,300}(?:no such file or directory|permission denied|command not found|connection refused)\W*(?:\n|\Z)"
+    r"|\A\W*(?:could not|cannot|can't|unable to|invalid|unknown|unauthorized|forbidden|access denied|timed out|timeout)\b"
+    r"|\A\W*[45]\d\d (?:[A-Z]|Client|Server)"
+    r"|\b[1-9]\d* (?:failed|errors?)\b[^\n]*\Z"
+    r"|\A\W*FAILED\b",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"\A\W*(?:(?:no|0|zero|without any) (?:[\w'-]+ ){0,4}?"
+    r"(?:found|results?|match(?:es)?|hits?|items?|rows?|entries|records?|documents?|files?|answers?|data)\b"
+    r"|nothing\b|not found|[\w' -]{1,60}\b(?:not found|did not match|returned nothing|no results?|no matches))"
+    r"|\A\s*(?:\[\s*\]|\{\s*\}|null|none)\s*\Z",
+    re.IGNORECASE,
+)
+
+
+class Outcome(StrEnum):
+    FAILED = "failed"
+    """An error, or word that nothing was found."""
+    CONFIRMED = "confirmed"
+    """Nothing but word that the call was carried out."""
+    TOLD = "told"
+
+
+def outcome_of(call: str, result: str, *, is_error: bool) -> Outcome:
+    """What the result of this call brought; `call` is the tool's name with its arguments."""
+    said = result.strip()
+    text = said if len(said) <= 2 * READ else f"{said[:READ]}\n{said[-READ:]}"
+    if is_error or _FAILS.search(text) or _NOTHING.search(text):
+        return Outcome.FAILED
+    read = _object(text)
+    if _is_nothing(read) if _is_record(read) else failure_of(text) is not None:
+        return Outcome.FAILED
+    return Outcome.CONFIRMED if _confirms(call, text) else Outcome.TOLD
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    if not text.startswith("{"):
+        return {}
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {}
+
+
+def _is_record(read: Mapping[str, Any]) -> bool:
+    """Whether an object holds more than word of how the call went: a job that failed is no failed call."""
+    return any(name.casefold() not in _ENVELOPE for name in read)
+
+
+def _is_nothing(read: Mapping[str, Any]) -> bool:
+    """Whether an object lists something and has nothing in its lists."""
+    lists = [value for value in read.values() if isinstance(value, list)]
+    return bool(lists) and not any(lists)
+
+
+def _confirms(call: str, text: str) -> bool:
+    """Whether every word of a short result is a word of confirmation or stands in the call."""
+    words = [word.casefold() for word in _WORD.findall(text[:READ])]
+    if len(words) > CONFIRMATION_WORDS:
+        return False
+    stems = {word.casefold()[:4] for word in _WORD.findall(call)}
+    return all(word in _CONFIRMS or word[:4] in stems for word in words)
