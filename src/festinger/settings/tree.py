@@ -214,7 +214,7 @@ class LoopSettings(Section):
         allowed=LADDER_WORDS,
     )
     thresholds: Thresholds = key(
-        (4, 6, 8, 20),
+        (4, 6, 8, 16),
         "Repeats, by weight, that reach the levels one to four.",
         allowed=THRESHOLD_WORDS,
     )

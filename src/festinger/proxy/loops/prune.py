@@ -47,7 +47,9 @@ def pruning(
     # Up to where the next round begins, so that a framework's words about a step go with it.
     ends = [following[0].first for following in rounds[2 : 2 + len(gone)]]
     places = [at for one, end in zip(gone, ends, strict=True) for at in range(one[0].first, end)]
-    if not places or not all(_may_go(history[at]) for at in places) or not _is_apart(rounds):
+    if not places or not all(_may_go(history[at]) for at in places):
+        return None
+    if not _is_apart(rounds) or not _is_periodic(rounds):
         return None
     line = f"[{len(gone)} repeated rounds of {len(repeat.block)} steps were left out here.]"
     return Pruning(left_out=tuple(places), after=places[0] - 1, line=line)
@@ -73,6 +75,15 @@ def _is_apart(rounds: Sequence[Sequence[Item]]) -> bool:
     """Whether no two rounds share a message, as calls made in one turn would."""
     spans = list(_spans(rounds))
     return all(before < after for (_, before), (after, _) in pairwise(spans))
+
+
+def _is_periodic(rounds: Sequence[Sequence[Item]]) -> bool:
+    """Whether rounds of several steps hold them in the same order."""
+    return len(rounds[0]) == 1 or all(
+        _is_same(one, other)
+        for before, after in pairwise(rounds)
+        for one, other in zip(before, after, strict=True)
+    )
 
 
 def _spans(rounds: Sequence[Sequence[Item]]) -> Iterator[tuple[int, int]]:

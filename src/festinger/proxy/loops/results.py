@@ -18,15 +18,80 @@ CONFIRMATION_WORDS = 12
 
 _WORD = re.compile(r"[^\W_]+")
 _CONFIRMS = frozenset(
-    "ok okay done success successful successfully succeeded true null none no output finished completed complete "
-    "status result message msg action exit code 0 was were has have been is the a an to at on in of by and with".split()
+    {
+        "ok",
+        "okay",
+        "done",
+        "success",
+        "successful",
+        "successfully",
+        "succeeded",
+        "true",
+        "null",
+        "output",
+    }
+    | {
+        "finished",
+        "completed",
+        "complete",
+        "status",
+        "result",
+        "message",
+        "msg",
+        "action",
+        "exit",
+        "code",
+        "0",
+    }
+    | {
+        "was",
+        "were",
+        "has",
+        "have",
+        "been",
+        "is",
+        "the",
+        "a",
+        "an",
+        "to",
+        "at",
+        "on",
+        "in",
+        "of",
+        "by",
+        "and",
+        "with",
+    }
 )
 """Words that add nothing to the call when a result consists of nothing else."""
 
 _ENVELOPE = frozenset(
-    "error errors exception message msg detail details code status status_code statuscode type reason success ok "
-    "is_error iserror exit_code exitcode returncode stdout stderr output content request_id requestid trace_id "
-    "traceid timestamp time path retry_after".split()
+    {
+        "error",
+        "errors",
+        "exception",
+        "message",
+        "msg",
+        "detail",
+        "details",
+        "code",
+        "status",
+        "status_code",
+        "type",
+    }
+    | {
+        "reason",
+        "success",
+        "ok",
+        "is_error",
+        "iserror",
+        "exit_code",
+        "exitcode",
+        "returncode",
+        "stdout",
+        "stderr",
+    }
+    | {"output", "content", "request_id", "requestid", "trace_id", "timestamp", "time", "path", "retry_after"}
 )
 """Names of what an answer says about itself."""
 
@@ -72,9 +137,10 @@ def _object(text: str) -> Mapping[str, Any]:
     if not text.startswith("{"):
         return {}
     try:
-        return orjson.loads(text)
+        read: Mapping[str, Any] = orjson.loads(text)
     except orjson.JSONDecodeError:
         return {}
+    return read
 
 
 def _is_record(read: Mapping[str, Any]) -> bool:
@@ -90,8 +156,8 @@ def _is_nothing(read: Mapping[str, Any]) -> bool:
 
 def _confirms(call: str, text: str) -> bool:
     """Whether every word of a short result is a word of confirmation or stands in the call."""
-    words = [word.casefold() for word in _WORD.findall(text[:READ])]
+    words = _WORD.findall(text[:READ].casefold().replace("no output", ""))
     if len(words) > CONFIRMATION_WORDS:
         return False
-    stems = {word.casefold()[:4] for word in _WORD.findall(call)}
+    stems = {word[:4] for word in _WORD.findall(call[:READ].casefold())}
     return all(word in _CONFIRMS or word[:4] in stems for word in words)

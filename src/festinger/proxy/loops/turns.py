@@ -14,6 +14,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from festinger.proxy.loops.keys import AnswerKey
 from festinger.proxy.loops.results import Outcome
@@ -31,7 +32,7 @@ OTHER_TIME = 0.25
 CONFIRMED, CONFIRMED_LONG = 0.1, 0.5
 LONG = 80
 """Characters of arguments from which on nobody repeats a call for its effect, as one does a key press."""
-ALIKE, ALIKE_SHORT, UNLIKE = 0.5, 0.1, 0.1
+ALIKE, ALIKE_SHORT, UNLIKE = 0.5, 0.05, 0.1
 CYCLE_STEPS, CYCLE = 3, 4 / 3
 """Rounds of so many different steps weigh more: they hardly come about by chance."""
 SHORT = 40
@@ -90,15 +91,15 @@ def worst(
         return None
     known: Waits = [0.0] * len(items) if waits is None else waits[-len(items) :]
     classes = _classes(items)
-    weights = _weights(items, classes, known)
-    streak = _streak(items, classes, weights)
+    says, lasts = _says(items, classes), _lasts(items, classes, known)
+    streak = _streak(items, classes, says, lasts)
     if noticed and isinstance(items[-1], Answer):
-        streak = streak.longer()
+        streak = _Streak(streak.rounds + 1, streak.length + 1, streak.size)
     *lower, highest = settings.thresholds
     level = sum(streak.rounds >= bar for bar in lower)
     if level == len(lower):
-        seen = [0.0 if wait is None else weight for weight, wait in zip(weights, known, strict=True)]
-        level += _streak(items, classes, seen).rounds >= highest
+        seen = [0.0 if wait is None else last for last, wait in zip(lasts, known, strict=True)]
+        level += _streak(items, classes, says, seen).rounds >= highest
     if not level:
         return None
     return Repeat(
@@ -110,55 +111,59 @@ def worst(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Streak:
-    """The latest steps since the last news."""
+class _Streak(NamedTuple):
+    """The latest steps since the last news: their rounds by weight, how many there are, and how many different ones."""
 
     rounds: float = 0.0
-    """By weight."""
     length: int = 1
     size: int = 1
-    """Different steps."""
-
-    def longer(self) -> "_Streak":
-        return _Streak(self.rounds + 1, self.length + 1, self.size)
 
 
-def _streak(items: Sequence[Item], classes: Sequence[Class | None], weights: Sequence[float]) -> _Streak:
+def _streak(
+    items: Sequence[Item], classes: Sequence[Class | None], says: Sequence[float], lasts: Sequence[float]
+) -> _Streak:
     """The end of the steps that goes round most often."""
     best = _Streak()
-    telling, confirmed = _Sum(), _Sum()
+    full, partial, confirmed = _Rounds(), _Rounds(), _Rounds()
+    says_all = {one for one, said in zip(classes, says, strict=True) if said == 1}
     for length, at in enumerate(range(len(items) - 1, -1, -1), start=1):
         one, item = classes[at], items[at]
         if one is None:
             break
-        (confirmed if _is_confirmed(item) else telling).add(one, weights[at])
-        size = len(telling.different) + len(confirmed.different)
+        is_confirmed = isinstance(item, Step) and item.outcome is Outcome.CONFIRMED
+        (confirmed if is_confirmed else full if one in says_all else partial).add(one, says[at] * lasts[at])
+        size = full.size + partial.size + confirmed.size
         if size > LONGEST_CYCLE:
             break
-        # Confirmations say something of their own only where nothing else is said.
-        rounds = (telling if telling.different else confirmed).rounds * (CYCLE if size >= CYCLE_STEPS else 1)
+        rounds = _of_all(full, partial, confirmed) * (CYCLE if size >= CYCLE_STEPS else 1)
         if rounds >= best.rounds:
-            best = _Streak(rounds, length, size)
+            best = _Streak(round(rounds, 6), length, size)
     return best
 
 
-class _Sum:
+class _Rounds:
+    """How often some different steps were gone through, by weight."""
+
     def __init__(self) -> None:
-        self.different: set[Class] = set()
-        self._total = 0.0
+        self._different: set[Class] = set()
+        self.total = 0.0
 
     def add(self, one: Class, weight: float) -> None:
-        self.different.add(one)
-        self._total += weight
+        self._different.add(one)
+        self.total += weight
 
     @property
-    def rounds(self) -> float:
-        return self._total / len(self.different)
+    def size(self) -> int:
+        return len(self._different)
 
 
-def _is_confirmed(item: Item) -> bool:
-    return isinstance(item, Step) and item.outcome is Outcome.CONFIRMED
+def _of_all(full: _Rounds, partial: _Rounds, confirmed: _Rounds) -> float:
+    """The rounds of those steps that say most: the others would only blur them."""
+    if full.size and full.size >= partial.size:
+        return full.total / full.size
+    if full.size or partial.size:
+        return (full.total + partial.total) / (full.size + partial.size)
+    return confirmed.total / confirmed.size
 
 
 def _rule(block: Sequence[Item], streak: Sequence[Item]) -> TurnRule:
@@ -236,44 +241,47 @@ def _are_similar(one: AnswerKey, other: AnswerKey) -> bool:
     return len(one.pairs & other.pairs) >= SIMILAR * len(one.pairs | other.pairs) > 0
 
 
-def _weights(items: Sequence[Item], classes: Sequence[Class | None], waits: Waits) -> list[float]:
+def _says(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]:
+    """How much each repeat says, from 0 to 1."""
     deeds = Counter(item.key.exact if isinstance(item, Answer) else item.deed for item in items)
     wholes = Counter((item.deed, item.result.exact) for item in items if isinstance(item, Step))
     reworded = _reworded(items, classes)
-    slow = _slow_since(items, classes, waits)
 
-    def weight(at: int, item: Item) -> float:
+    def says(at: int, item: Item) -> float:
         if isinstance(item, Answer):
             return 1.0 if deeds[item.key.exact] > 1 else REWORDED
         one = classes[at]
         if isinstance(one, tuple) and one[0] is CHANGING:
             return 0.0
         if deeds[item.deed] > 1:
-            said = _of_same(item, is_exact=wholes[item.deed, item.result.exact] > 1)
-        elif item.outcome is Outcome.FAILED:
-            said = UNLIKE if reworded.get(at, 1.0) < REPHRASED else ALIKE
-        else:
-            said = ALIKE_SHORT if len(item.said) <= SHORT else ALIKE
-        waited = slow[at]
-        if waited is None:
-            return said
-        fails = Outcome.FAILED in (item.outcome, waited.outcome) and not waited.means_to_wait
-        return said * (WAITED_FAILED if fails else WAITED)
+            return _of_same(item, is_exact=wholes[item.deed, item.result.exact] > 1)
+        if item.failure:
+            return UNLIKE if reworded.get(at, 1.0) < REPHRASED else ALIKE
+        return ALIKE_SHORT if len(item.said) <= SHORT else ALIKE
 
-    return [weight(at, item) for at, item in enumerate(items)]
+    return [says(at, item) for at, item in enumerate(items)]
 
 
-def _slow_since(items: Sequence[Item], classes: Sequence[Class | None], waits: Waits) -> list[Step | None]:
-    """For each item, the latest step since its like, itself included, before which time passed."""
-    found: list[Step | None] = []
+def _lasts(items: Sequence[Item], classes: Sequence[Class | None], waits: Waits) -> list[float]:
+    """What is left of each repeat's weight, given the time that has passed since the one before it."""
+    found: list[float] = []
     latest: dict[Class | None, int] = {}
-    slow_at, slow = -1, None
+    slow: tuple[int, Step] | None = None
     for at, (item, wait) in enumerate(zip(items, waits, strict=True)):
         if isinstance(item, Step) and wait is not None and wait >= WAITED_SECONDS:
-            slow_at, slow = at, item
-        found.append(slow if slow_at > latest.get(classes[at], -1) else None)
+            slow = at, item
+        if slow is not None and slow[0] > latest.get(classes[at], -1) and isinstance(item, Step):
+            found.append(_of_waiting(item, slow[1]))
+        else:
+            found.append(1.0)
         latest[classes[at]] = at
     return found
+
+
+def _of_waiting(step: Step, slow: Step) -> float:
+    """A failure that took its time may be one to wait out; whoever says so waits indeed."""
+    has_failed = bool(step.failure or slow.failure) and not slow.means_to_wait
+    return WAITED_FAILED if has_failed else WAITED
 
 
 def _of_same(step: Step, *, is_exact: bool) -> float:
@@ -281,7 +289,7 @@ def _of_same(step: Step, *, is_exact: bool) -> float:
         return CONFIRMED if len(step.arguments) < LONG else CONFIRMED_LONG
     if is_exact:
         return 1.0
-    return OTHER_ERROR if step.outcome is Outcome.FAILED else OTHER_TIME
+    return OTHER_ERROR if step.failure else OTHER_TIME
 
 
 def _reworded(items: Sequence[Item], classes: Sequence[Class | None]) -> dict[int, float]:
