@@ -29,7 +29,7 @@ class Remembered:
     length: int = 0
     """Messages in its history."""
     waits: tuple[float | None, ...] = ()
-    """Seconds before each step of the task; `None` for a step that was there when the session was first seen."""
+    """Seconds before each step of the task; `None` for steps that were there when the session was first seen."""
 
     @property
     def hidden(self) -> tuple[Item, ...]:
@@ -83,7 +83,8 @@ def continued(
     remembered: Remembered, items: Sequence[Item], *, person: bytes, length: int, waited: float = 0.0
 ) -> tuple[list[Item], list[float | None]]:
     """The steps of the task so far, with their waits: after what is remembered, where the history was shortened."""
-    wait = None if remembered == NOTHING else waited
+    was_met_midway = remembered == NOTHING and len(items) > 1
+    wait = None if was_met_midway else waited
     if not remembered.steps or is_new_task(remembered, items, person=person, length=length):
         return list(items), [wait] * len(items)
     if len(items) > remembered.count:

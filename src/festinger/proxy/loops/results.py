@@ -17,81 +17,15 @@ READ = 2_000
 CONFIRMATION_WORDS = 12
 
 _WORD = re.compile(r"[^\W_]+")
-_CONFIRMS = frozenset(
-    {
-        "ok",
-        "okay",
-        "done",
-        "success",
-        "successful",
-        "successfully",
-        "succeeded",
-        "true",
-        "null",
-        "output",
-    }
-    | {
-        "finished",
-        "completed",
-        "complete",
-        "status",
-        "result",
-        "message",
-        "msg",
-        "action",
-        "exit",
-        "code",
-        "0",
-    }
-    | {
-        "was",
-        "were",
-        "has",
-        "have",
-        "been",
-        "is",
-        "the",
-        "a",
-        "an",
-        "to",
-        "at",
-        "on",
-        "in",
-        "of",
-        "by",
-        "and",
-        "with",
-    }
+_CONFIRMS = re.compile(
+    r"ok|okay|done|succe(?:ss|ssful|ssfully|eded)|true|null|output|finished|completed?|status|result|message|msg|action"
+    r"|exit|code|0|was|were|has|have|been|is|the|an?|to|at|on|in|of|by|and|with"
 )
 """Words that add nothing to the call when a result consists of nothing else."""
 
-_ENVELOPE = frozenset(
-    {
-        "error",
-        "errors",
-        "exception",
-        "message",
-        "msg",
-        "detail",
-        "details",
-        "code",
-        "status",
-        "status_code",
-        "type",
-    }
-    | {
-        "reason",
-        "success",
-        "ok",
-        "is_error",
-        "iserror",
-        "exit_code",
-        "exitcode",
-        "returncode",
-        "stdout",
-        "stderr",
-    }
-    | {"output", "content", "request_id", "requestid", "trace_id", "timestamp", "time", "path", "retry_after"}
+_ENVELOPE = re.compile(
+    r"errors?|exception|message|msg|details?|(?:status_?|exit_?|return)?code|status|type|reason|success|ok|is_?error"
+    r"|stdout|stderr|output|content|(?:request|trace)_?id|time(?:stamp)?|path|retry_after"
 )
 """Names of what an answer says about itself."""
 
@@ -99,7 +33,8 @@ _FAILS = re.compile(
     r"\A\W*(?:[\w./-]+: ){1,3}(?:\W*)(?:error|fatal|failed|cannot|can't|could not|unable to|no such|not found)\b"
     r"|\A[^\n]{0,300}(?:no such file or directory|permission denied|command not found|connection refused)\W*(?:\n|\Z)"
     r"|\A\W*(?:could not|cannot|can't|unable to|invalid|unknown|unauthorized|forbidden|access denied|timed out|timeout)\b"
-    r"|\A\W*[45]\d\d (?:[A-Z]|Client|Server)"
+    r"|\A\W*[45]\d\d [A-Z]"
+    r"|\A[^\n]{0,200}\berror(?:\[\w+\]:| [A-Z]{0,4}\d)"
     r"|\b[1-9]\d* (?:failed|errors?)\b[^\n]*\Z"
     r"|\A\W*FAILED\b",
     re.IGNORECASE,
@@ -145,7 +80,7 @@ def _object(text: str) -> Mapping[str, Any]:
 
 def _is_record(read: Mapping[str, Any]) -> bool:
     """Whether an object holds more than word of how the call went: a job that failed is no failed call."""
-    return any(name.casefold() not in _ENVELOPE for name in read)
+    return any(_ENVELOPE.fullmatch(name.casefold()) is None for name in read)
 
 
 def _is_nothing(read: Mapping[str, Any]) -> bool:
@@ -160,4 +95,4 @@ def _confirms(call: str, text: str) -> bool:
     if len(words) > CONFIRMATION_WORDS:
         return False
     stems = {word[:4] for word in _WORD.findall(call[:READ].casefold())}
-    return all(word in _CONFIRMS or word[:4] in stems for word in words)
+    return all(_CONFIRMS.fullmatch(word) or word[:4] in stems for word in words)
