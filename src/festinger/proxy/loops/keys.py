@@ -28,7 +28,7 @@ _CLOCK = re.compile(
 )
 """Dates, times of day, durations and seconds since 1970."""
 _COMMENT = re.compile(r"(?:(?<=\s)|^)(?:#|//|--\s)[^\n]*|/\*.*?\*/|<!--.*?-->", re.DOTALL | re.MULTILINE)
-_SMALL_NUMBER = re.compile(r"(?<![\w.:/-])\d{1,3}(?![\w.:/-])")
+_SMALL_NUMBER = re.compile(r"(?<![\w./-])(?<!\w:)\d{1,3}(?![\w.:/-])")
 _NUMBER = re.compile(r"\d+")
 _NOT_WORD = re.compile(r"[\W_]+")
 _NAME = re.compile(r"\w+")

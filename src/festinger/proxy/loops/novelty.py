@@ -67,7 +67,8 @@ class Novelty:
 def collapsed(text: str) -> str:
     """A text that was cut, without what says nothing new at its end. The same text is always shortened alike."""
     novelty = Novelty()
-    novelty.grow(f"{text} ")
+    # The last word may have been cut, too, and then looks like a new one.
+    novelty.grow(text)
     if novelty.stale >= LEAST_STALE:
         return text[: novelty.new_until]
     bare = text.rstrip()
