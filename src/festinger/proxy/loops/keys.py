@@ -123,11 +123,11 @@ def answer_key(text: str) -> AnswerKey:
 
 
 def failure_key(result: str, call: CallKey) -> bytes:
-    """How a failed result opens, without numbers and without what it quotes of the call."""
+    """How a failed result opens, without numbers and ids and without what it quotes of the call."""
     opening = result.strip().partition("\n")[0][:LONGEST]
     for value in call.values:
         opening = opening.replace(value, "")
-    return digest(" ".join(words_of(_NUMBER.sub("", opening))))
+    return digest(" ".join(word for word in words_of(opening) if not _NUMBER.search(word)))
 
 
 def _ordered(arguments: str) -> str:

@@ -33,12 +33,20 @@ _FAILS = re.compile(
     r"\A\W*(?:[\w./-]+: ){1,3}(?:\W*)(?:error|fatal|failed|cannot|can't|could not|unable to|no such|not found)\b"
     r"|\A[^\n]{0,300}(?:no such file or directory|permission denied|command not found|connection refused)\W*(?:\n|\Z)"
     r"|\A\W*(?:could not|cannot|can't|unable to|invalid|unknown|unauthorized|forbidden|access denied|timed out|timeout)\b"
-    r"|\A\W*[45]\d\d [A-Z]"
+    r"|\A\W*(?-i:[45]\d\d [A-Z][a-z])"
     r"|\A[^\n]{0,200}\berror(?:\[\w+\]:| [A-Z]{0,4}\d)"
     r"|\b[1-9]\d* (?:failed|errors?)\b[^\n]*\Z"
     r"|\A\W*FAILED\b",
     re.IGNORECASE,
 )
+_STAMP = re.compile(r"\A[\[(]?\d[\d:.,TZ+-]{4,32}[\])]?\s+")
+_COMPLAINS = re.compile(
+    r"\b(?:error|exception|fatal|fail(?:ed|ure)|denied|refused|timed out|timeout|unavailable|expired|not found|no such|cannot"
+    r"|can't|could(?:n't| not)|unable|invalid|rejected|unreachable|aborted|unauthorized|forbidden)\b",
+    re.IGNORECASE,
+)
+COMPLAINT = 200
+"""Characters of a line that complains of something."""
 _NOTHING = re.compile(
     r"\A\W*(?:(?:no|0|zero|without any) (?:[\w'-]+ ){0,4}?"
     r"(?:found|results?|match(?:es)?|hits?|items?|rows?|entries|records?|documents?|files?|answers?|data)\b"
@@ -58,7 +66,7 @@ class Outcome(StrEnum):
 
 def outcome_of(call: str, result: str, *, is_error: bool) -> Outcome:
     """What the result of this call brought; `call` is the tool's name with its arguments."""
-    said = result.strip()
+    said = _STAMP.sub("", result.strip())
     text = said if len(said) <= 2 * READ else f"{said[:READ]}\n{said[-READ:]}"
     if is_error or _FAILS.search(text) or _NOTHING.search(text):
         return Outcome.FAILED
@@ -66,6 +74,13 @@ def outcome_of(call: str, result: str, *, is_error: bool) -> Outcome:
     if _is_nothing(read) if _is_record(read) else failure_of(text) is not None:
         return Outcome.FAILED
     return Outcome.CONFIRMED if _confirms(call, text) else Outcome.TOLD
+
+
+def complains(result: str) -> bool:
+    """Whether a result is one line with a word of failure, which may be its content as well as its fate."""
+    said = _STAMP.sub("", result.strip())
+    is_line = len(said) <= COMPLAINT and "\n" not in said and not said.startswith(("{", "["))
+    return is_line and _COMPLAINS.search(said) is not None
 
 
 def _object(text: str) -> Mapping[str, Any]:

@@ -21,7 +21,7 @@ from festinger.proxy.loops.keys import (
     result_key,
 )
 from festinger.proxy.loops.message import Call, Message, Role
-from festinger.proxy.loops.results import Outcome, outcome_of
+from festinger.proxy.loops.results import Outcome, complains, outcome_of
 from festinger.proxy.loops.spoken import spoken_call
 
 SHOWN = 200
@@ -37,7 +37,7 @@ class Step:
     result: ResultKey
     outcome: Outcome
     failure: bytes
-    """How it failed; empty if it did not."""
+    """How it failed, or seems to have failed; empty if neither."""
     means_to_wait: bool
     arguments: str
     said: str
@@ -145,12 +145,13 @@ def _step(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> 
 def _made(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> Step:
     key = keys.arguments(call.arguments)
     outcome = outcome_of(f"{call.name} {call.arguments}", result.text, is_error=result.is_error)
+    fails = outcome is Outcome.FAILED or complains(result.text)
     return Step(
         tool=call.name,
         call=key,
         result=keys.result(result.text),
         outcome=outcome,
-        failure=failure_key(result.text, key) if outcome is Outcome.FAILED else b"",
+        failure=failure_key(result.text, key) if fails else b"",
         means_to_wait=means_to_wait(call.name, call.arguments),
         arguments=call.arguments[:SHOWN],
         said=result.text[:SHOWN],

@@ -205,13 +205,14 @@ def _changing(items: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
 def _candidates(step: Step, changing: Collection[tuple[str, bytes]]) -> tuple[Class, ...]:
     if step.deed in changing and not step.failure:
         return ((CHANGING, step.deed),)
-    came = step.outcome if step.outcome is Outcome.FAILED else step.result.steady
+    has_failed = step.outcome is Outcome.FAILED
+    came = step.outcome if has_failed else step.failure or step.result.steady
     same = (*step.deed, came)
     if step.outcome is Outcome.CONFIRMED:
         return (same,)
     # Times in the results of different calls are no noise: they may be what was asked for.
-    alike = ("alike", step.tool, step.call.alike, came if step.failure else step.result.exact)
-    return (same, alike, (FAILED, step.tool, step.failure)) if step.failure else (same, alike)
+    alike = ("alike", step.tool, step.call.alike, came if has_failed else step.result.exact)
+    return (same, alike, (FAILED, step.tool, step.failure)) if has_failed else (same, alike)
 
 
 class _Answers:
@@ -255,7 +256,7 @@ def _says(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]
             return 0.0
         if deeds[item.deed] > 1:
             return _of_same(item, is_exact=wholes[item.deed, item.result.exact] > 1)
-        if item.failure:
+        if item.outcome is Outcome.FAILED:
             return UNLIKE if reworded.get(at, 1.0) < REPHRASED else ALIKE
         return ALIKE_SHORT if len(item.said) <= SHORT else ALIKE
 
@@ -280,7 +281,7 @@ def _lasts(items: Sequence[Item], classes: Sequence[Class | None], waits: Waits)
 
 def _of_waiting(step: Step, slow: Step) -> float:
     """A failure that took its time may be one to wait out; whoever says so waits indeed."""
-    has_failed = bool(step.failure or slow.failure) and not slow.means_to_wait
+    has_failed = Outcome.FAILED in (step.outcome, slow.outcome) and not slow.means_to_wait
     return WAITED_FAILED if has_failed else WAITED
 
 
