@@ -288,7 +288,9 @@ def test_edit_and_test_with_a_new_error_each_time_passes():
 
 @pytest.mark.requirement("P-63")
 def test_a_person_who_says_something_else_each_time_starts_five_tasks():
-    history = [message for n in range(5) for message in (person(f"Part {n}, please."), *READ, said(ANSWER))]
+    history = [
+        message for n in range(5) for message in (person(f"Part {chr(97 + n)}, please."), *READ, said(ANSWER))
+    ]
 
     assert level(history) == 0
 

@@ -16,6 +16,8 @@ from typing import Generic, TypeVar
 import orjson
 
 KEPT = 4_096
+LETTERS_BESIDE_TIME = 6
+"""A result that has no more letters beside its times is about time: a clock, a measurement."""
 LONGEST = 4_000
 """Characters of a call or an answer whose words are compared."""
 
@@ -110,7 +112,9 @@ def means_to_wait(tool: str, arguments: str) -> bool:
 
 def result_key(result: str) -> ResultKey:
     bare = result.strip()
-    return ResultKey(exact=digest(bare), steady=digest(_CLOCK.sub("#", bare)))
+    timeless = _CLOCK.sub("#", bare)
+    is_time = sum(map(str.isalpha, timeless[: LETTERS_BESIDE_TIME * 9])) <= LETTERS_BESIDE_TIME
+    return ResultKey(exact=digest(bare), steady=digest(bare if is_time else timeless))
 
 
 def answer_key(text: str) -> AnswerKey:
