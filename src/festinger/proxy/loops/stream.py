@@ -54,8 +54,7 @@ class Detector:
             self._grow(self._pending)
         self._novelty.grow(" ")
         self._look()
-        text = self._tail.rstrip()
-        if not self.findings and is_dense(text, ratio=self._settings.dense_ratio, end_ratio=END_RATIO):
+        if not self.findings and is_dense(self._tail, ratio=self._settings.dense_ratio, end_ratio=END_RATIO):
             self._find(StreamRule.DENSE, Severity.NOTICE, 0)
         return self.findings
 
@@ -84,13 +83,16 @@ class Detector:
         return weight(self._tail[-(self.chars - self._novelty.new_until) :]) < GOES_ROUND
 
     def _find(self, rule: StreamRule, severity: Severity, count: int) -> None:
-        if rule is not StreamRule.BLANK and self._is_meant():
-            return
-        self.findings = (*self.findings, Finding(rule=rule, severity=severity, count=count, at=self.chars))
+        if rule is StreamRule.BLANK or not self._is_meant(severity):
+            self.findings = (
+                *self.findings,
+                Finding(rule=rule, severity=severity, count=count, at=self.chars),
+            )
 
-    def _is_meant(self) -> bool:
-        may_cut = not self._allowance.structured and not self._opening.startswith(OPENINGS)
-        return self._allowance.is_asked or not may_cut
+    def _is_meant(self, severity: Severity) -> bool:
+        if severity is Severity.CUT and self._opening.startswith(OPENINGS):
+            return True
+        return self._allowance.structured or self._allowance.is_asked
 
 
 def _at_end(piece: str, bare: str, before: int) -> int:

@@ -87,7 +87,7 @@ def worst(
     it streamed; it counts as one more equal answer.
     """
     items = items[-READ:]
-    if not items:
+    if not items or _is_clearly_new(items):
         return None
     known: Waits = [0.0] * len(items) if waits is None else waits[-len(items) :]
     classes = _classes(items)
@@ -108,6 +108,20 @@ def worst(
         level=level,
         block=tuple(items[-streak.size :]),
         evidence=streak.rounds,
+    )
+
+
+def _is_clearly_new(items: Sequence[Item]) -> bool:
+    """Whether the latest step resembles none before it, as nearly every step of honest work: a quick look."""
+    latest = items[-1]
+    if isinstance(latest, Answer):
+        return False
+    call, failure = latest.call, latest.failure
+    return not any(
+        isinstance(item, Step)
+        and (item.call.alike == call.alike or (failure and item.failure == failure))
+        and item.tool == latest.tool
+        for item in items[:-1]
     )
 
 
