@@ -113,7 +113,7 @@ async def test_what_must_be_caught_is_caught_by_its_rule_at_its_level(name: str)
 async def test_an_error_each_time_is_caught_whatever_it_says():
     def failed(number: int) -> Messages:
         use = {"type": "tool_use", "id": f"t{number}", "name": "look", "input": {"at": 1}}
-        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": f"no {number * 7} of them", "is_error": True}  # fmt: skip
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": f"no {chr(97 + number)} of them", "is_error": True}  # fmt: skip
         return [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
 
     async with watching() as at:

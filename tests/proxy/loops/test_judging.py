@@ -89,8 +89,9 @@ def test_the_same_word_of_a_person_is_no_news_but_nobody_is_stopped_after_it():
 @pytest.mark.requirement("P-61")
 def test_time_that_passes_between_reply_and_request_is_waiting():
     patient, hasty = Session(), Session()
+    poll = did("check_build", {"id": 7}, "The build is running.")
     levels = [
-        (patient.level(task(*[LOOK] * n), waited=30.0), hasty.level(task(*[LOOK] * n), waited=1.0))
+        (patient.level(task(*[poll] * n), waited=30.0), hasty.level(task(*[poll] * n), waited=1.0))
         for n in range(7)
     ]
 

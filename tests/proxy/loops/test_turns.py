@@ -42,7 +42,9 @@ def test_one_call_with_one_result_climbs_a_level_with_each_repeat_from_the_third
 
 @pytest.mark.requirement("P-61")
 def test_one_call_that_fails_each_time_is_caught_though_the_words_differ():
-    failing = [did("run", {"command": "make"}, f"error: no rule on line {n}", error=True) for n in range(6)]
+    failing = [
+        did("run", {"command": "make"}, f"error: no rule for {chr(97 + n)}", error=True) for n in range(6)
+    ]
     found = verdict(task(*failing))
 
     assert found is not None
@@ -256,7 +258,7 @@ def test_a_failure_may_be_waited_for_too_but_not_for_as_long():
         task(*[did("curl", {"url": "http://127.0.0.1:8080"}, "curl: (7) connection refused")] * 40)
     )
 
-    assert worst(failing[:6], SETTINGS, waits=[15.0] * 6) is None
+    assert worst(failing[:5], SETTINGS, waits=[15.0] * 5) is None
     assert worst(failing, SETTINGS, waits=[15.0] * 40) is not None
 
 
@@ -327,6 +329,16 @@ def test_an_answer_that_reports_another_number_is_another_answer():
     ]
 
     assert level(task(chapters)) == 0
+
+
+@pytest.mark.requirement("P-61")
+def test_questions_of_one_form_about_other_things_are_other_answers():
+    cards = [
+        said(f"What is the capital of {name}?")
+        for name in ("Peru", "Chad", "Laos", "Mali", "Cuba", "Iran", "Oman", "Togo")
+    ]
+
+    assert level(task(cards)) == 0
 
 
 @pytest.mark.requirement("P-61")

@@ -62,6 +62,7 @@ class AnswerKey:
     exact: bytes
     pairs: frozenset[tuple[str, str]]
     """Every two words that follow each other."""
+    words: frozenset[str]
     numbers: frozenset[str]
 
 
@@ -122,6 +123,7 @@ def answer_key(text: str) -> AnswerKey:
     return AnswerKey(
         exact=digest(" ".join(words)),
         pairs=frozenset(pairwise(words)),
+        words=frozenset(words),
         numbers=frozenset(filter(str.isdecimal, words)),
     )
 

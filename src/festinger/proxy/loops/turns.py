@@ -27,7 +27,8 @@ LONGEST_CYCLE = 12
 WAITED_SECONDS = 10.0
 """From a reply to the next request. Whatever takes the agent longer than this may be worth waiting for."""
 
-OTHER_ERROR = 0.5
+SAME_ERROR, OTHER_ERROR = 0.8, 0.5
+"""A failure that opens alike but for its numbers, and any other."""
 OTHER_TIME = 0.25
 CONFIRMED, CONFIRMED_LONG = 0.1, 0.5
 LONG = 80
@@ -39,12 +40,14 @@ SHORT = 40
 """Characters up to which equal results of different calls say little."""
 REPHRASED = 0.5
 """Share of a failed call's own words that stand in other failed calls, from which on it is one of them reworded."""
-WAITED, WAITED_FAILED = 0.02, 0.45
+WAITED, WAITED_FAILED = 0.02, 0.5
 
 OFTEN = 3
 """Different results of one call from which on they are expected to differ."""
 
-SIMILAR, REWORDED = 0.45, 0.5
+SIMILAR, SIMILAR_WITH_NEW_WORDS = 0.45, 0.7
+"""Share of their word pairs that answers have in common, in words of earlier answers or with other ones."""
+REWORDED = 0.5
 COMPARED = 8
 """Different earlier answers with which an answer is compared."""
 
@@ -235,15 +238,16 @@ class _Answers:
     def __init__(self, keys: Iterable[AnswerKey]) -> None:
         self.classes: dict[bytes, bytes] = {}
         latest: deque[AnswerKey] = deque(maxlen=COMPARED)
-        numbers: set[str] = set()
+        said: set[str] = set()
         for key in keys:
             if key.exact not in self.classes:
                 self.classes[key.exact] = key.exact
                 # Another number is other news: chapter 4 is not chapter 3.
-                if key.numbers <= numbers:
-                    self._join(key, [one for one in latest if _are_similar(one, key)])
+                if key.numbers <= said:
+                    least = SIMILAR if key.words <= said else SIMILAR_WITH_NEW_WORDS
+                    self._join(key, [one for one in latest if _share(one, key) >= least])
                 latest.append(key)
-                numbers |= key.numbers
+                said |= key.words
 
     def _join(self, key: AnswerKey, near: Iterable[AnswerKey]) -> None:
         joined = {self.classes[one.exact] for one in near}
@@ -252,14 +256,17 @@ class _Answers:
                 self.classes[exact] = key.exact
 
 
-def _are_similar(one: AnswerKey, other: AnswerKey) -> bool:
-    return len(one.pairs & other.pairs) >= SIMILAR * len(one.pairs | other.pairs) > 0
+def _share(one: AnswerKey, other: AnswerKey) -> float:
+    """The share of their word pairs that two answers have in common."""
+    pairs = len(one.pairs | other.pairs)
+    return len(one.pairs & other.pairs) / pairs if pairs else 0.0
 
 
 def _says(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]:
     """How much each repeat says, from 0 to 1."""
     deeds = Counter(item.key.exact if isinstance(item, Answer) else item.deed for item in items)
     wholes = Counter((item.deed, item.result.exact) for item in items if isinstance(item, Step))
+    failures = Counter((item.deed, item.failure) for item in items if isinstance(item, Step))
     reworded = _reworded(items, classes)
 
     def says(at: int, item: Item) -> float:
@@ -269,7 +276,9 @@ def _says(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]
         if isinstance(one, tuple) and one[0] is CHANGING:
             return 0.0
         if deeds[item.deed] > 1:
-            return _of_same(item, is_exact=wholes[item.deed, item.result.exact] > 1)
+            if wholes[item.deed, item.result.exact] > 1 and item.outcome is not Outcome.CONFIRMED:
+                return 1.0
+            return _of_same(item, fails_alike=failures[item.deed, item.failure] > 1)
         if item.outcome is Outcome.FAILED:
             return UNLIKE if reworded.get(at, 1.0) < REPHRASED else ALIKE
         return ALIKE_SHORT if len(item.said) <= SHORT else ALIKE
@@ -299,11 +308,12 @@ def _of_waiting(step: Step, slow: Step) -> float:
     return WAITED_FAILED if has_failed else WAITED
 
 
-def _of_same(step: Step, *, is_exact: bool) -> float:
+def _of_same(step: Step, *, fails_alike: bool) -> float:
+    """What a repeated call says that was confirmed or had another result."""
     if step.outcome is Outcome.CONFIRMED:
         return CONFIRMED if len(step.arguments) < LONG else CONFIRMED_LONG
-    if is_exact:
-        return 1.0
+    if step.outcome is Outcome.FAILED and fails_alike:
+        return SAME_ERROR
     return OTHER_ERROR if step.failure else OTHER_TIME
 
 
