@@ -17,7 +17,7 @@ from tests.stories.stage import Stage, stage
 
 TASK = "Please do what is on the list."
 NOTICE = "[Loop guard]"
-ROUNDS = 30
+ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
