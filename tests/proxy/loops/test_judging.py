@@ -86,6 +86,25 @@ def test_the_same_word_of_a_person_is_no_news_but_nobody_is_stopped_after_it():
     assert session.level([*history, person("Try the other branch.")]) == 0
 
 
+@pytest.mark.requirement("P-63")
+def test_a_person_whose_answer_is_not_heard_says_nothing_new_by_repeating_it():
+    replies = (
+        "staging",
+        "As I said: staging",
+        "staging!",
+        "I told you, staging.",
+        "Again: staging",
+        "staging, go on",
+    )
+    session, history, levels = Session(), task(), []
+    for reply in replies:
+        history = [*history, said("Which environment should I deploy to?"), person(reply)]
+        levels.append(session.level(history))
+
+    assert levels == [0, 0, 0, 1, 2, 3]
+    assert session.level([*history, said("Which one?"), person("Deploy to production instead.")]) == 0
+
+
 @pytest.mark.requirement("P-61")
 def test_time_that_passes_between_reply_and_request_is_waiting():
     patient, hasty = Session(), Session()

@@ -19,11 +19,13 @@ from festinger.proxy.loops.keys import (
     failure_key,
     means_to_wait,
     result_key,
+    words_of,
 )
 from festinger.proxy.loops.message import Call, Message, Role
 from festinger.proxy.loops.results import Outcome, complains, outcome_of
 from festinger.proxy.loops.spoken import spoken_call
 
+SHORT_MESSAGE = 200
 SHOWN = 200
 """Characters of arguments, results and answers that a notice may quote."""
 
@@ -87,17 +89,28 @@ def last_person(history: Sequence[Message]) -> int | None:
 
 
 def task_start(history: Sequence[Message]) -> int | None:
-    """The place of the last real user message that says something else than the one before it.
+    """The place of the last real user message that says something new.
 
-    Many frameworks say `Continue.` in a person's place whenever the model calls no tool.
+    Whoever says the same again, alone or among other words, says nothing new: many frameworks say `Continue.` in a
+    person's place, and people whose answer is not heard repeat it.
     """
     start = last_person(history)
-    for at in range((start or 0) - 1, -1, -1):
-        if history[at].by_person and start is not None:
-            if history[at].text.strip() != history[start].text.strip():
-                break
-            start = at
+    if start is None:
+        return None
+    shared = _short_words(history[start])
+    for at in range(start - 1, -1, -1):
+        if not shared:
+            break
+        if history[at].by_person:
+            words = _short_words(history[at])
+            start = at if words and words <= shared else start
+            shared &= words
     return start
+
+
+def _short_words(message: Message) -> frozenset[str]:
+    """The words of a short message; a long one is taken for something new."""
+    return frozenset(words_of(message.text)) if len(message.text) <= SHORT_MESSAGE else frozenset()
 
 
 def steps_of(history: Sequence[Message], keys: Keys) -> list[Item]:
