@@ -87,6 +87,35 @@ def test_the_same_word_of_a_person_is_no_news_but_nobody_is_stopped_after_it():
 
 
 @pytest.mark.requirement("P-63")
+def test_a_person_who_takes_time_to_ask_for_the_same_again_is_no_loop():
+    run = [
+        *did("run_tests", {}, "41 tests have passed, none has failed."),
+        said("All of the tests pass now."),
+    ]
+    patient, hasty = Session(), Session()
+    history, levels = task(), []
+    for _ in range(8):
+        history = [*history, person("Run the tests again."), *run[:2]]
+        patient.asks(history), hasty.asks(history)
+        history = [*history, run[2], person("Run the tests again.")]
+        levels.append((patient.level(history, waited=40.0), hasty.level(history)))
+
+    assert max(level for level, _ in levels) == 0
+    assert max(level for _, level in levels) == 3
+
+
+@pytest.mark.requirement("P-63")
+def test_words_that_were_said_before_are_no_news_in_any_order():
+    prompts = ("Continue.", "Use a tool, please.", "Go on.")
+    session, history, levels = Session(), task(), []
+    for n in range(9):
+        history = [*history, said("I will now read the file and fix it."), person(prompts[n * 2 % 3])]
+        levels.append(session.level(history))
+
+    assert levels[-1] == 3
+
+
+@pytest.mark.requirement("P-63")
 def test_a_person_whose_answer_is_not_heard_says_nothing_new_by_repeating_it():
     replies = (
         "staging",

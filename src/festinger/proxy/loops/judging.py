@@ -100,18 +100,24 @@ def _counted(
     is_new = is_new_task(before, items[loop.pardoned :], person=person, length=length)
     pardoned = 0 if is_new or len(items) < loop.pardoned else loop.pardoned
     own = items[pardoned:]
-    steps, waits = continued(before, own, person=person, length=length, waited=waited)
+    steps, new = continued(before, own, person=person, length=length)
+    waits = ([0.0] * len(steps) + [*before.waits, *[waited] * new])[-len(steps) :] if steps else []
     spoken_at = last_person(history) or 0
-    if has_spoken := is_new or spoken_at >= before.length > 0:
-        # Whatever was done before a person spoke may still be told to the model but stops nobody.
-        waits = [None if item.first < spoken_at else wait for item, wait in zip(steps, waits, strict=True)]
-    repeat = worst(steps, settings, waits=waits, noticed=loop.noticed)
+    has_spoken = is_new or spoken_at >= before.length > 0
+    # Whoever is met in the middle of the work, or was spoken to since, is not stopped for what was done before.
+    was_met_midway = before == NOTHING and new > 1
+    witnessed = 0 if was_met_midway else before.witnessed + new
+    if has_spoken:
+        witnessed = min(witnessed, sum(item.first > spoken_at for item in own))
+    repeat = worst(steps, settings, waits=waits, witnessed=witnessed, noticed=loop.noticed)
     passed, breaker = passage(
         loop.breaker, repeat, person=b"%d" % (loop.task + has_spoken), now=now, settings=settings
     )
     after = replace(
         loop,
-        remembered=remember(steps, person=person, in_history=len(own), length=length, waits=waits),
+        remembered=remember(
+            steps, person=person, in_history=len(own), length=length, waits=waits, witnessed=witnessed
+        ),
         task=loop.task + has_spoken,
         pardoned=pardoned,
         standing=repeat,

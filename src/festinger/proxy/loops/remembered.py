@@ -28,8 +28,10 @@ class Remembered:
     """The latest steps of the task, with those that no longer stand in the history."""
     length: int = 0
     """Messages in its history."""
-    waits: tuple[float | None, ...] = ()
-    """Seconds before each step of the task; `None` for steps that were there when the session was first seen."""
+    waits: tuple[float, ...] = ()
+    """Seconds before each step of the task."""
+    witnessed: int = 0
+    """Latest steps that were seen to come, after the last word of a person."""
 
     @property
     def hidden(self) -> tuple[Item, ...]:
@@ -80,19 +82,15 @@ def is_new_task(remembered: Remembered, items: Sequence[Item], *, person: bytes,
 
 
 def continued(
-    remembered: Remembered, items: Sequence[Item], *, person: bytes, length: int, waited: float = 0.0
-) -> tuple[list[Item], list[float | None]]:
-    """The steps of the task so far, with their waits: after what is remembered, where the history was shortened."""
-    was_met_midway = remembered == NOTHING and len(items) > 1
-    wait = None if was_met_midway else waited
+    remembered: Remembered, items: Sequence[Item], *, person: bytes, length: int
+) -> tuple[list[Item], int]:
+    """The steps of the task so far, after what is remembered where the history was shortened, and how many are new."""
     if not remembered.steps or is_new_task(remembered, items, person=person, length=length):
-        return list(items), [wait] * len(items)
+        return list(items), len(items)
     if len(items) > remembered.count:
-        steps, new = [*remembered.hidden, *items], len(items) - remembered.count
-    else:
-        fresh = items[_overlap(remembered.steps, items) :]
-        steps, new = [*remembered.steps, *fresh], len(fresh)
-    return steps, [*remembered.waits, *[wait] * new][-len(steps) :]
+        return [*remembered.hidden, *items], len(items) - remembered.count
+    fresh = items[_overlap(remembered.steps, items) :]
+    return [*remembered.steps, *fresh], len(fresh)
 
 
 def _overlap(kept: Sequence[Item], items: Sequence[Item]) -> int:
@@ -107,9 +105,20 @@ def _key(item: Item) -> object:
 
 
 def remember(
-    items: Sequence[Item], *, person: bytes, in_history: int, length: int, waits: Sequence[float | None] = ()
+    items: Sequence[Item],
+    *,
+    person: bytes,
+    in_history: int,
+    length: int,
+    waits: Sequence[float] = (),
+    witnessed: int = 0,
 ) -> Remembered:
     """What to keep after a counted request: all steps of the task, of which so many stood in its history."""
     return Remembered(
-        person=person, count=in_history, steps=tuple(items[-KEPT:]), length=length, waits=tuple(waits)
+        person=person,
+        count=in_history,
+        steps=tuple(items[-KEPT:]),
+        length=length,
+        waits=tuple(waits),
+        witnessed=witnessed,
     )

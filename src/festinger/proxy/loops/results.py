@@ -47,10 +47,12 @@ _COMPLAINS = re.compile(
 )
 COMPLAINT = 200
 """Characters of a line that complains of something."""
+_COUNT = re.compile(r"total(?:_\w+)?|\w*count|hits|found|matches|num_?results")
 _NOTHING = re.compile(
     r"\A\W*(?:(?:no|0|zero|without any) (?:[\w'-]+ ){0,4}?"
     r"(?:found|results?|match(?:es)?|hits?|items?|rows?|entries|records?|documents?|files?|answers?|data)\b"
-    r"|nothing\b|not found|[\w' -]{1,60}\b(?:not found|did not match|returned nothing|no results?|no matches))"
+    r"|nothing\b|not found|[\w' -]{1,60}\b(?:not found|did(?: not|n't) (?:match|return|find)|could(?: not|n't) find"
+    r"|returned (?:nothing|no|0)|no (?:results?|matches)))"
     r"|\A\s*(?:\[\s*\]|\{\s*\}|null|none)\s*\Z",
     re.IGNORECASE,
 )
@@ -99,9 +101,10 @@ def _is_record(read: Mapping[str, Any]) -> bool:
 
 
 def _is_nothing(read: Mapping[str, Any]) -> bool:
-    """Whether an object lists something and has nothing in its lists."""
+    """Whether an object lists or counts something and has none of it."""
     lists = [value for value in read.values() if isinstance(value, list)]
-    return bool(lists) and not any(lists)
+    counts = [value for name, value in read.items() if _COUNT.fullmatch(name.casefold())]
+    return bool(lists or counts) and not any(lists) and not any(counts)
 
 
 def _confirms(call: str, text: str) -> bool:

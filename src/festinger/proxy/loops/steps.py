@@ -94,17 +94,20 @@ def task_start(history: Sequence[Message]) -> int | None:
     Whoever says the same again, alone or among other words, says nothing new: many frameworks say `Continue.` in a
     person's place, and people whose answer is not heard repeat it.
     """
-    start = last_person(history)
-    if start is None:
+    first: dict[str, int] = {}
+    for at, message in enumerate(history):
+        if message.by_person:
+            first.setdefault(message.text.strip(), at)
+    places = sorted(first.values(), reverse=True)
+    if not places:
         return None
-    shared = _short_words(history[start])
-    for at in range(start - 1, -1, -1):
+    start, shared = places[0], _short_words(history[places[0]])
+    for at in places[1:]:
         if not shared:
             break
-        if history[at].by_person:
-            words = _short_words(history[at])
-            start = at if words and words <= shared else start
-            shared &= words
+        words = _short_words(history[at])
+        start = at if words and words <= shared else start
+        shared &= words
     return start
 
 

@@ -77,22 +77,25 @@ class Repeat:
 
 Class = Hashable
 CHANGING, FAILED = "changing", "failed"
-Waits = Sequence[float | None]
 
 
 def worst(
-    items: Sequence[Item], settings: LoopSettings, *, waits: Waits | None = None, noticed: bool = False
+    items: Sequence[Item],
+    settings: LoopSettings,
+    *,
+    waits: Sequence[float] = (),
+    witnessed: int = READ,
+    noticed: bool = False,
 ) -> Repeat | None:
     """What repeats at the end, if it reaches a level.
 
-    `waits` has for each item the seconds that passed before it came, and `None` where nobody saw it come: such an
-    item may raise the level but never opens the breaker. `noticed` says that the latest reply repeated itself while
-    it streamed; it counts as one more equal answer.
+    `waits` has for each item the seconds that passed before it came. Only the latest `witnessed` items may open the
+    breaker. `noticed` says that the latest reply repeated itself while it streamed; it counts as one more equal answer.
     """
     items = items[-READ:]
     if not items or _is_clearly_new(items):
         return None
-    known: Waits = [0.0] * len(items) if waits is None else waits[-len(items) :]
+    known = waits[-len(items) :] or [0.0] * len(items)
     classes = _classes(items)
     says, lasts = _says(items, classes), _lasts(items, classes, known)
     streak = _streak(items, classes, says, lasts)
@@ -101,7 +104,8 @@ def worst(
     *lower, highest = settings.thresholds
     level = sum(streak.rounds >= bar for bar in lower)
     if level == len(lower):
-        seen = [0.0 if wait is None else last for last, wait in zip(lasts, known, strict=True)]
+        unseen = max(0, len(items) - witnessed)
+        seen = [0.0] * unseen + lasts[unseen:]
         level += _streak(items, classes, says, seen).rounds >= highest
     if not level:
         return None
@@ -286,26 +290,30 @@ def _says(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]
     return [says(at, item) for at, item in enumerate(items)]
 
 
-def _lasts(items: Sequence[Item], classes: Sequence[Class | None], waits: Waits) -> list[float]:
-    """What is left of each repeat's weight, given the time that has passed since the one before it."""
+def _lasts(items: Sequence[Item], classes: Sequence[Class | None], waits: Sequence[float]) -> list[float]:
+    """What is left of each repeat's weight, given the time that has passed since the one before it.
+
+    An answer is discounted only if the agent has done something since: whoever just says the same again does not wait.
+    """
     found: list[float] = []
     latest: dict[Class | None, int] = {}
-    slow: tuple[int, Step] | None = None
+    slow_at, slow, step_at = -1, None, -1
     for at, (item, wait) in enumerate(zip(items, waits, strict=True)):
-        if isinstance(item, Step) and wait is not None and wait >= WAITED_SECONDS:
-            slow = at, item
-        if slow is not None and slow[0] > latest.get(classes[at], -1) and isinstance(item, Step):
-            found.append(_of_waiting(item, slow[1]))
-        else:
-            found.append(1.0)
+        if wait >= WAITED_SECONDS:
+            slow_at, slow = at, item
+        step_at = at if isinstance(item, Step) else step_at
+        before = latest.get(classes[at], -1)
+        found.append(_of_waiting(item, slow) if slow is not None and min(slow_at, step_at) > before else 1.0)
         latest[classes[at]] = at
     return found
 
 
-def _of_waiting(step: Step, slow: Step) -> float:
+def _of_waiting(item: Item, slow: Item) -> float:
     """A failure that took its time may be one to wait out; whoever says so waits indeed."""
-    has_failed = Outcome.FAILED in (step.outcome, slow.outcome) and not slow.means_to_wait
-    return WAITED_FAILED if has_failed else WAITED
+    steps = [one for one in (item, slow) if isinstance(one, Step)]
+    has_failed = any(step.outcome is Outcome.FAILED for step in steps)
+    means_to_wait = isinstance(slow, Answer) or slow.means_to_wait
+    return WAITED_FAILED if has_failed and not means_to_wait else WAITED
 
 
 def _of_same(step: Step, *, fails_alike: bool) -> float:
