@@ -106,7 +106,6 @@ METRICS: Sequence[Metric] = (
                 name=f"agents.{half}.broken_by_stop",
                 unit="share",
                 about=f"stuck agents that are stopped within their few steps ({half})",
-                better=Op.AT_LEAST,
             ),
             Metric(
                 name=f"streams.{half}.honest_cut",
