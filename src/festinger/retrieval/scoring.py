@@ -108,16 +108,13 @@ def scored(
     of_strangers = asks_of_strangers(
         asked.cue.proper, asked.terms, statistics=asked.statistics.values(), candidates=candidates
     )
-    besides_time = tuple(term for term in asked.terms if not is_time_word(term)) or asked.terms
     called = callings([each.tags for each in candidates], asked.cue.text)
     hits = []
     for place, each in enumerate(candidates):
         lessons = telling(each.lessons, bar=thresholds.check)
         prior = prior_of(each, asked, settings=settings, lessons=lessons)
         way = reached.get(each.ref)
-        # What lies in the time that the cue names says that by when it happened, and not by its words.
-        wanted = besides_time if is_inside(each, asked.cue) else asked.terms
-        covered = coverage(each.held, asked.statistics[each.type], wanted)
+        covered = coverage_of(each, asked)
         hits.append(
             Hit(
                 candidate=each,
@@ -144,6 +141,15 @@ def scored(
             )
         )
     return hits
+
+
+def coverage_of(each: Candidate, asked: Asked) -> float:
+    """Which share of what a cue says a candidate holds. What lies in the time that the cue names says that by when it
+    happened, and not by its words."""
+    terms = asked.terms
+    if is_inside(each, asked.cue):
+        terms = tuple(term for term in terms if not is_time_word(term)) or terms
+    return coverage(each.held, asked.statistics[each.type], terms)
 
 
 def with_guests_last(
