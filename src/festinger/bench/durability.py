@@ -38,9 +38,10 @@ ROUNDS, QUICK_ROUNDS = 50, 2
 CLIENTS = 8
 MOST_BEFORE_END = 120
 """A round ends after some number of deliveries up to this one, once the server is ready."""
-THINK_S = 0.02
+THINK_S = 0.1
 """Between an answer and the next request of a client."""
-DRAIN_S = 120.0
+DRAIN_S = 900.0
+"""A busy machine takes a while for what a hundred rounds leave behind."""
 
 METRICS: Sequence[Metric] = tuple(
     metric
