@@ -224,6 +224,8 @@ def states_flatly(text: str, item: Mapping[str, Any]) -> bool:
 
 def is_about(note: str, item: Mapping[str, Any]) -> bool:
     """Whether a line of notes tells something of an item."""
+    if any(holds(note, [need]) for need in item["needs"]):
+        return True
     words = set(_WORD.findall(note.casefold()))
     facts = [set(_WORD.findall(fact.casefold())) for fact in item["facts"]]
     return any(fact and len(words & fact) >= COVERED * min(len(fact), len(words)) for fact in facts)
