@@ -60,6 +60,7 @@ WRITING_LIMIT = timedelta(minutes=10)
 def register_conversing(app: "App", room: "MemoryRoom") -> None:
     """Make the jobs and subscribers of episodes and censors known."""
     _register_episodes(app, room)
+    _register_turns(app, room)
     _register_censors(app, room)
 
 
@@ -69,6 +70,47 @@ def _register_episodes(app: "App", room: "MemoryRoom") -> None:
     async def keep(transaction: Transaction, event: Event) -> None:
         await keep_exchange(desk, transaction, event)
         remember_session(room, event.space, event.session or "")
+
+    async def ask(transaction: Transaction, event: Event) -> None:
+        await ask_for_summary(desk, transaction, event)
+
+    async def tie(transaction: Transaction, event: Event) -> None:
+        conflict = UUID(event.payload["conflict"])
+        await tie_decision(desk, transaction, event, target="conflict", id_=conflict)
+
+    async def by_model(_run: Run, *, space: str, episode: str) -> None:
+        with suppress(NotFound):  # forgotten meanwhile
+            await summarise(desk, SpaceId(space), UUID(episode))
+
+    async def by_words(_run: Run, *, space: str, episode: str) -> None:
+        with suppress(NotFound):
+            await sum_up(desk, SpaceId(space), UUID(episode))
+
+    async def close_idle(_run: Run) -> None:
+        for space in app.directory.ids():
+            await close_stale(desk, space)
+            await take_up(desk, space)
+
+    async def cut(_run: Run) -> None:
+        for space in app.directory.ids():
+            if before := kept_since(desk, space):
+                await cut_old_turns(desk, space)
+                await forget_old_turns(app.recall.desk, space)
+                await cut_messages(app.store, space, before=before)
+
+    app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True)
+    app.outbox.subscribe("episode_closed", SUMMARISE, ask)
+    app.outbox.subscribe("conflict_decided", TIE, tie, wants=has_session)
+    # A model may take minutes; the episode's own words must not wait behind it.
+    app.jobs.register(SUMMARISE, by_model, queue=Queue.JUDGE, limit=WRITING_LIMIT)
+    app.jobs.register(SUM_UP, by_words, queue=Queue.LEARN)
+    app.jobs.register(CLOSE_IDLE, close_idle, queue=Queue.SLEEP, schedule=EACH_MINUTE)
+    app.jobs.register(CUT, cut, queue=Queue.SLEEP, schedule=NIGHTLY)
+
+
+def _register_turns(app: "App", room: "MemoryRoom") -> None:
+    """What persons state in captured turns is learned, unless the proxy did that when it was said."""
+    desk = room.desk
 
     async def learn_later(transaction: Transaction, event: Event) -> None:
         turns = [each["id"] for each in event.payload["messages"] if each["origin"] == Origin.PERSON]
@@ -101,45 +143,10 @@ def _register_episodes(app: "App", room: "MemoryRoom") -> None:
         if (found := await said(place.space, turn)) is not None:
             await read_turn(desk, place, found)
 
-    async def ask(transaction: Transaction, event: Event) -> None:
-        await ask_for_summary(desk, transaction, event)
-
-    async def tie(transaction: Transaction, event: Event) -> None:
-        conflict = UUID(event.payload["conflict"])
-        await tie_decision(desk, transaction, event, target="conflict", id_=conflict)
-
-    async def by_model(_run: Run, *, space: str, episode: str) -> None:
-        with suppress(NotFound):  # forgotten meanwhile
-            await summarise(desk, SpaceId(space), UUID(episode))
-
-    async def by_words(_run: Run, *, space: str, episode: str) -> None:
-        with suppress(NotFound):
-            await sum_up(desk, SpaceId(space), UUID(episode))
-
-    async def close_idle(_run: Run) -> None:
-        for space in app.directory.ids():
-            await close_stale(desk, space)
-            await take_up(desk, space)
-
-    async def cut(_run: Run) -> None:
-        for space in app.directory.ids():
-            if before := kept_since(desk, space):
-                await cut_old_turns(desk, space)
-                await forget_old_turns(app.recall.desk, space)
-                await cut_messages(app.store, space, before=before)
-
-    app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True)
     app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True)
     app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)
     # A model may take minutes: what rules read must not wait behind it.
     app.jobs.register(READ_TURN, read_again, queue=Queue.JUDGE, limit=WRITING_LIMIT)
-    app.outbox.subscribe("episode_closed", SUMMARISE, ask)
-    app.outbox.subscribe("conflict_decided", TIE, tie, wants=has_session)
-    # A model may take minutes; the episode's own words must not wait behind it.
-    app.jobs.register(SUMMARISE, by_model, queue=Queue.JUDGE, limit=WRITING_LIMIT)
-    app.jobs.register(SUM_UP, by_words, queue=Queue.LEARN)
-    app.jobs.register(CLOSE_IDLE, close_idle, queue=Queue.SLEEP, schedule=EACH_MINUTE)
-    app.jobs.register(CUT, cut, queue=Queue.SLEEP, schedule=NIGHTLY)
 
 
 def _register_censors(app: "App", room: "MemoryRoom") -> None:
