@@ -23,7 +23,7 @@ Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        help="What waits for a person: proposals, pairs, tasks, and what else.\n\nExample: festinger inbox"
+        help="What waits for a person: proposals, pairs and tasks.\n\nExample: festinger inbox"
     )
     app.add_typer(group, name="inbox")
     listing(group, may_ask_server=True)(list_proposals)
