@@ -59,7 +59,7 @@ def data(text: str) -> dict[str, object]:
         "headline": text,
         "summary": text,
         "upstream": text,
-        "steps": [{"say": text, "command": text}],
+        "steps": [{"say": text, "command": text, "severity": text}],
         "clients": [{"name": text, "setting": text}],
         "world": {"pending": text, "last_run": None},
         "may_write": True,

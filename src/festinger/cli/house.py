@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from festinger.app.background import Background
 from festinger.app.home import home_of
 from festinger.app.keeper import Keeper
+from festinger.app.local_server import announced
 from festinger.app.tuning import tell_of_file_edits
 from festinger.app.wiring import App, Start, open_app
 from festinger.app.world import warm
@@ -78,7 +79,8 @@ def built(plan: Plan) -> House:
         ) as app:
             tell_of_file_edits(app)
             warm(app, MAIN_SPACE)
-            yield app
+            with announced(app.home, plan.local):
+                yield app
 
     async def more_checks() -> Sequence[Check]:
         checks = [
@@ -91,7 +93,7 @@ def built(plan: Plan) -> House:
                 checks.append(await check_served(keeper.app.store, now=plan.tools.clock()))
         return checks
 
-    keeper = Keeper(plan.settings, opened, more_checks=more_checks, closing=plan.closing)
+    keeper = Keeper(plan.settings, opened, more_checks=more_checks, closing=plan.closing, local=plan.local)
     mind, beside = WorldMind(lambda: keeper.app), Background()
     modelfiles = Modelfiles(plan.upstream, beside=beside)
     learner = StoredLearner(lambda: keeper.app, beside=beside)
