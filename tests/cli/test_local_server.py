@@ -62,7 +62,7 @@ def test_a_server_that_stops_in_order_leaves_no_file(shell: Shell):
 
 
 def test_a_server_on_another_store_is_not_asked(shell: Shell, database_url: str):
-    elsewhere = Shell(home=shell.home, database=f"{database_url}?application_name=other")
+    elsewhere = Shell(home=shell.home, database=f"{database_url}&application_name=other")
     with shell.server() as served:
         served.wait_until("/admin/readyz", 200)
         login = elsewhere("login")

@@ -8,7 +8,7 @@ from tests.reference import commands
 from festinger.cli.main import FAMILIES, HIDDEN, Commands
 
 PATHS = [command.path for command in commands()]
-HEAVY = ("numpy", "onnxruntime", "psycopg", "procrastinate", "pydantic", "aiohttp", "rich.table")
+HEAVY = ("numpy", "onnxruntime", "psycopg", "procrastinate", "aiohttp", "festinger.settings.tree")
 """Each of these, or what it brings, takes longer to load than a help page may take."""
 
 
