@@ -71,7 +71,9 @@ def test_a_second_server_of_the_home_is_not_forgotten_when_the_first_stops(tmp_p
 def test_a_home_that_cannot_be_written_stops_no_server(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with announced(tmp_path / "file" / "home", HERE):
-        pass
+        found = find_server(tmp_path / "file" / "home", store="a")
+
+    assert found is None
 
 
 def test_stores_are_told_apart_by_their_address_which_the_mark_does_not_show(tmp_path: Path):

@@ -70,18 +70,18 @@ class House:
         await self.beside.stop()
 
 
-def built(plan: Plan) -> House:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[App]:
-        start = Start(providers=True, workers=plan.workers)
-        async with open_app(
-            plan.settings, door="serve", progress=plan.say, start=start, tools=plan.tools
-        ) as app:
-            tell_of_file_edits(app)
-            warm(app, MAIN_SPACE)
-            with announced(app.home, plan.local):
-                yield app
+@asynccontextmanager
+async def _open(plan: Plan) -> AsyncIterator[App]:
+    """The app of a server; commands find the server while it is open."""
+    start = Start(providers=True, workers=plan.workers)
+    async with open_app(plan.settings, door="serve", progress=plan.say, start=start, tools=plan.tools) as app:
+        tell_of_file_edits(app)
+        warm(app, MAIN_SPACE)
+        with announced(app.home, plan.local):
+            yield app
 
+
+def built(plan: Plan) -> House:
     async def more_checks() -> Sequence[Check]:
         checks = [
             *await check_upstreams(plan.upstream, plan.settings.now.proxy),
@@ -93,7 +93,13 @@ def built(plan: Plan) -> House:
                 checks.append(await check_served(keeper.app.store, now=plan.tools.clock()))
         return checks
 
-    keeper = Keeper(plan.settings, opened, more_checks=more_checks, closing=plan.closing, local=plan.local)
+    keeper = Keeper(
+        plan.settings,
+        lambda: _open(plan),
+        more_checks=more_checks,
+        closing=plan.closing,
+        local=plan.local,
+    )
     mind, beside = WorldMind(lambda: keeper.app), Background()
     modelfiles = Modelfiles(plan.upstream, beside=beside)
     learner = StoredLearner(lambda: keeper.app, beside=beside)

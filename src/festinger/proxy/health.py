@@ -36,7 +36,7 @@ _WAIT = (
     "The machine or the store is slow: see the other checks. `proxy.first_memory_deadline_ms` and "
     "`proxy.memory_deadline_ms` say how long a request waits."
 )
-CAUSES = {
+CAUSES: dict[str, tuple[str, str]] = {
     Reason.RECALL: ("memory took longer than a request waits", _WAIT),
     Reason.WORDS: ("finding by meaning took longer than a request waits", _WAIT),
     Reason.BUSY: (
