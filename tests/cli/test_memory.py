@@ -71,7 +71,11 @@ def test_every_command_about_memories_says_the_same_at_a_server(shell: Shell):
         undone = there("undo", change, "--json").json
         keyless = shell("memories", "--server", url)
 
-    assert {each["status"] for each in undone["memories"]} == {"active"}
+    # The old value stands again, alone.
+    assert {each["content"]: each["status"] for each in undone["memories"]} == {
+        SMALL: "active",
+        LARGE: "archived",
+    }
     assert keyless.code == 6
 
 
