@@ -29,7 +29,7 @@ NEIGHBORS = 4
 PENALTY = 2.0
 STEPS = 400
 RATE = 0.5
-SMALLEST = 0.03
+SMALLEST = 0.05
 """Weights below this are not written."""
 
 Vector = NDArray[np.float64]

@@ -23,23 +23,23 @@ SAID = {"kind": "llm", "output": "I will look at the one place that I know of."}
 
 
 @pytest.mark.requirement("S-28")
-def test_traces_are_ranked_by_their_highest_level():
+def test_traces_are_ranked_by_their_highest_evidence():
     traces = [
         Trace(id="loop", history=trace_of([SAID, LOOK] * 3), is_loop=True),
         Trace(id="fine", history=trace_of([SAID, LOOK, SAID])),
     ]
 
-    assert of_the_product(traces, SETTINGS).value == 1.0
+    assert of_the_product(traces).value == 1.0
     assert of_repeat_count(traces).value == of_length(traces).value == 1.0
 
 
-def test_a_trace_that_never_repeats_in_a_row_has_no_level():
+def test_a_trace_that_never_repeats_has_no_evidence():
     traces = [
-        Trace(id="loop", history=trace_of([LOOK, ASK, LOOK, ASK]), is_loop=True),
-        Trace(id="fine", history=trace_of([LOOK, ASK])),
+        Trace(id="loop", history=trace_of([LOOK, ASK]), is_loop=True),
+        Trace(id="fine", history=trace_of([LOOK])),
     ]
 
-    assert of_the_product(traces, SETTINGS).value == 0.5
+    assert of_the_product(traces).value == 0.5
 
 
 def test_equal_calls_and_equal_outputs_are_counted():
@@ -68,8 +68,10 @@ def test_a_chat_rises_only_by_repeats_between_two_words_of_a_person():
     }
     answer: dict[str, object] = {"role": "tool", "content": "none"}
     person: dict[str, object] = {"role": "user", "content": "And now?"}
-    stuck = chat_of([person, *[call, answer] * 3, person])
-    patient = chat_of([person, call, answer] * 3)
+    stuck = chat_of([person, *[call, answer] * 4, person])
+    patient = chat_of(
+        [message for n in range(4) for message in ({**person, "content": f"And {n}?"}, call, answer)]
+    )
 
     raised = flagged([Trace(id="s", history=stuck), Trace(id="p", history=patient)], SETTINGS)
 

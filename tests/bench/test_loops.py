@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from festinger.bench import loops
 from festinger.bench.data import Data
+from festinger.bench.loop_guard import Row, read_rows
 from festinger.bench.loops import LOOPS, ordinary_code, read
 from festinger.bench.suite import Bench
 from festinger.errors import BadInput
@@ -47,6 +49,16 @@ def sets(folder: Path, *, source: str = "real") -> Data:
     return Data(folder=folder)
 
 
+@pytest.fixture(autouse=True)
+def few_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One agent and one reply of each kind; all of them take half a minute."""
+
+    def few(name: str) -> list[Row]:
+        return [*{(row["half"], row["label"]): row for row in read_rows(name)}.values()]
+
+    monkeypatch.setattr(loops, "read_rows", few)
+
+
 @pytest.mark.requirement("S-28")
 async def test_a_run_measures_every_metric_with_the_baselines_beside_it(tmp_path: Path):
     found = await LOOPS.measure(Bench(folder=tmp_path, data=sets(tmp_path), repeat=1))
@@ -70,7 +82,10 @@ async def test_a_smoke_run_asks_no_stopwatch(tmp_path: Path):
 
     bench = Bench(folder=tmp_path, data=sets(tmp_path), smoke=True, stopwatch=stopwatch)
 
-    assert {sample.metric for sample in (await LOOPS.measure(bench)).samples} == {"loops.delay"}
+    assert {sample.metric for sample in (await LOOPS.measure(bench)).samples} == {
+        "streams.dev.delay",
+        "streams.held.delay",
+    }
 
 
 def test_what_assistants_said_is_ordinary(tmp_path: Path):

@@ -8,7 +8,7 @@ from tests.jobs.desk import drain, drain_all, make_jobs, rows
 from festinger.errors import AlreadyRunning, BadInput, FestingerError, NotFound, Refused
 from festinger.jobs.jobs import Asked
 from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.work import Priority, Queue
 from festinger.store.pool import Store, in_transaction
 from festinger.store.queries import queries_of
 
@@ -249,3 +249,24 @@ async def test_whether_a_job_is_known_can_be_asked(store: Store) -> None:
 
 async def _nothing(_run: Run) -> None:
     return None
+
+
+@pytest.mark.requirement("X-50")
+async def test_what_somebody_just_said_is_learnt_before_bulk_work(store: Store):
+    jobs = make_jobs(store)
+    done = []
+
+    async def note(_run: Run, *, what: str) -> None:
+        done.append(what)
+
+    jobs.register("bulk", note)
+    jobs.register("learn", note, priority=Priority.NEW_STATEMENT)
+    for number in range(3):
+        await jobs.defer(None, "bulk", what=f"bulk {number}")
+    await jobs.defer(None, "learn", what="said")
+    async with store.transaction() as transaction:
+        first = Asked(queue=Queue.LEARN, priority=Priority.NEW_STATEMENT, ids={"what": "asked"})
+        await jobs.defer_all(transaction, "bulk", [first])
+    await drain(jobs)
+
+    assert done == ["said", "asked", "bulk 0", "bulk 1", "bulk 2"]

@@ -30,6 +30,22 @@ def test_the_same_words_are_the_same_statement():
 
 
 @pytest.mark.requirement("J-05")
+@pytest.mark.parametrize(
+    ("old", "new", "is_of_another"),
+    [
+        ("The build of sensor 1 takes 80 seconds", "The build of sensor 2 takes 95 seconds", True),
+        ("The team has 3 cats in 2 rooms", "The team has 4 cats in 3 rooms", False),
+        ("Sensor 1 takes 80 seconds", "Sensor 1 takes 95 seconds", False),
+    ],
+    ids=["two things", "counts", "one thing"],
+)
+def test_what_is_said_of_one_numbered_thing_says_nothing_of_another(old: str, new: str, is_of_another: bool):
+    found = said(old, new)
+
+    assert (found.relation is Relation.UNRELATED) is is_of_another
+
+
+@pytest.mark.requirement("J-05")
 def test_the_same_gist_without_a_guard_is_the_same():
     found = said("The backup runs on the big machine", "Backup runs on big machine")
 

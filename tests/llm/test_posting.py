@@ -46,3 +46,15 @@ async def test_offline_nobody_beyond_this_machine_is_told_and_no_secret_of_an_ad
         await post("https://example.org/hooks/secret", b"{}", headers={}, offline=True)
 
     assert "secret" not in refused.value.message
+
+
+@pytest.mark.requirement("F-63")
+async def test_nobody_is_told_at_a_link_local_address():
+    async def resolve(_host: str) -> list[str]:
+        return ["fe80::1%eth0"]
+
+    async with listening() as listener:
+        with pytest.raises(ProviderRefused, match="link-local or metadata"):
+            await post(listener.url, b"{}", headers={}, resolve=resolve)
+
+    assert listener.heard == []

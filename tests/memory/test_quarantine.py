@@ -77,6 +77,21 @@ async def test_the_fifty_first_of_a_little_trusted_cause_is_a_burst(store: Store
 
 
 @pytest.mark.requirement("M-14")
+async def test_a_document_that_the_owner_hands_in_is_no_burst(store: Store):
+    mind = Mind(store, burst_limit=5)
+    names = ("ash", "birch", "cedar", "dogwood", "elm", "fir", "ginkgo")
+
+    actions = [
+        (await mind.learn(f"Item {name} costs much", origin="document", imported=True)).action
+        for name in names
+    ]
+    orders = await mind.learn(ORDER, origin="document", imported=True)
+
+    assert set(actions) == {Action.STORED}
+    assert orders.reasons == ("instruction",)
+
+
+@pytest.mark.requirement("M-14")
 async def test_overturning_much_at_once_is_a_spike(store: Store):
     olds = ["Anna lives in Paris", "Anna lives in Rome", "Anna lives in Oslo"]
     page = "Anna lives in Cairo"

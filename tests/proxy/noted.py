@@ -114,10 +114,9 @@ class Listed(NoChronicle):
     def __init__(self) -> None:
         self.learnt: list[list[str]] = []
 
-    def take(self, exchange: Exchange) -> bool:
+    def take(self, exchange: Exchange) -> None:
         if exchange.understood.is_learnt:
             self.learnt.append([said.text for said in exchange.understood.new])
-        return False
 
 
 @dataclass

@@ -9,7 +9,14 @@ import pytest
 from tests.app.house import fixed_tools
 
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.proxy.capture import captured, session_name, without_any_secret, writable
+from festinger.proxy.capture import (
+    CUT_MARK,
+    TEXT_CHARS,
+    captured,
+    session_name,
+    without_any_secret,
+    writable,
+)
 from festinger.proxy.ending import Ended
 from festinger.proxy.exchange import Exchange
 from festinger.proxy.guard import Visit
@@ -167,3 +174,22 @@ def test_a_retold_history_brings_only_what_comes_after_the_last_known_word():
     found = captured(exchange(retold, Heard(text="Bye.")), seen=0, at=MONDAY, settings=SETTINGS)
 
     assert [(words.origin, words.text) for words in found.exchange.said] == [(Origin.PERSON, "Bye.")]
+
+
+@pytest.mark.requirement("P-43")
+def test_a_text_that_is_too_long_is_kept_cut_and_says_so():
+    whole, longer = "x" * TEXT_CHARS, "x" * (TEXT_CHARS + 1)
+
+    assert writable(whole) == whole
+    assert TEXT_CHARS - 1 <= len(writable(longer)) <= TEXT_CHARS
+    assert writable(longer).count(CUT_MARK) == 1
+
+
+@pytest.mark.requirement("P-43")
+def test_a_secret_across_the_cut_is_not_kept_in_part():
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
+    ends = [("y " * TEXT_CHARS)[: TEXT_CHARS // 2 - offset] for offset in (20, 40, 60)]
+
+    for end in ends:
+        assert "sk-proj" not in writable(end + secret + " " + "z " * TEXT_CHARS)
+        assert "ABCDEFGH" not in writable("z " * TEXT_CHARS + secret + " " + end)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -77,19 +78,24 @@ LONG = (
 MUST_CATCH: dict[str, tuple[list[Messages], str, list[int]]] = {
     "one call with one result": ([LOOK] * 6, "same_call", [0, 0, 1, 2, 3, 4]),
     "A B A B A B": ([step("a", {}, "1"), step("b", {}, "2")] * 3, "cycle", [0, 0, 0, 0, 0, 1]),
-    "read, edit, test": (CYCLE * 5, "cycle", [0] * 8 + [1] * 3 + [2] * 3 + [3]),
+    "read, edit, test": (CYCLE * 5, "cycle", [0] * 6 + [1, 1, 2, 2, 2, 3, 3, 4, 4]),
     "keys in another order": (
         [step("look", '{"a":1,"b":2}', "x"), step("look", '{"b": 2, "a": 1}', "x"), step("look", '{"a":1,"b":2}', "x")],
         "same_call",
         [0, 0, 1],
     ),
-    "new ids and times": (
-        [step("look", {"id": f"018f3a5e-7b21-7000-8000-00000000000{n}"}, f"2026-01-05T12:00:0{n}Z none") for n in range(3)],
-        "same_call",
-        [0, 0, 1],
+    "a counter in the command": (
+        [step("run", {"command": f"make # attempt {n}"}, "make: *** [all] Error 2") for n in range(6)],
+        "near_call",
+        [0, 0, 0, 0, 0, 1],
+    ),
+    "another error each time": (
+        [step("run", {"command": "make"}, f"Error: no rule {word}") for word in ("a", "b", "c", "d", "e", "f")],
+        "same_error",
+        [0, 0, 0, 0, 0, 1],
     ),
     "equal answers": ([said("I am done with all of it.")] * 3, "same_answer", [0, 0, 1]),
-    "nearly equal answers": ([said(f"{LONG} {n} times.") for n in ("two", "ten", "six")], "near_answer", [0, 0, 1]),
+    "nearly equal answers": ([said(f"{LONG} {n} times.") for n in ("two", "ten", "six", "few", "all", "no")], "near_answer", [0, 0, 0, 0, 0, 1]),
     "spoken calls with other thoughts": ([spoken(f"thought {n}") for n in range(3)], "same_call", [0, 0, 1]),
 }  # fmt: skip
 
@@ -107,15 +113,15 @@ async def test_what_must_be_caught_is_caught_by_its_rule_at_its_level(name: str)
 async def test_an_error_each_time_is_caught_whatever_it_says():
     def failed(number: int) -> Messages:
         use = {"type": "tool_use", "id": f"t{number}", "name": "look", "input": {"at": 1}}
-        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": f"no {number * 7} of them", "is_error": True}  # fmt: skip
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": f"no {chr(97 + number)} of them", "is_error": True}  # fmt: skip
         return [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
 
     async with watching() as at:
-        for messages in growing(*(failed(n) for n in range(3)), start=[ASKED]):
+        for messages in growing(*(failed(n) for n in range(6)), start=[ASKED]):
             body = json.dumps({"model": "m", "max_tokens": 9, "messages": messages}).encode()
             got = await exchange(at.door.port, request("POST", "/v1/messages", body=body))
 
-    assert got.value("x-festinger-loop") == "level=1; rule=same_error; count=3; did=nudge"
+    assert got.value("x-festinger-loop") == "level=1; rule=same_error; count=6; did=nudge"
 
 
 @pytest.mark.requirement("P-60")
@@ -156,19 +162,6 @@ def questions() -> Iterator[Messages]:
         history = [*history, {"role": "assistant", "content": "Yes."}]
 
 
-def continued() -> Iterator[Messages]:
-    history = [SYSTEM, ASKED]
-    for _ in range(5):
-        history = [*history, *LOOK]
-        yield history
-        history = [
-            *history,
-            {"role": "assistant", "content": "Go on?"},
-            {"role": "user", "content": "continue"},
-        ]
-        yield history
-
-
 def resent() -> Iterator[Messages]:
     for messages in growing(LOOK, LOOK):
         yield from [messages] * 4
@@ -180,9 +173,9 @@ MUST_PASS_TURNS: dict[str, Callable[[], Iterator[Messages]]] = {
     "edit and test with a new error each time": lambda: growing(
         *(one for n in range(8) for one in (step("edit", {"line": n}, "ok"), step("test", {}, f"line {n} fails")))
     ),
-    "a status tool": lambda: growing(*[step("get_status", {}, "pending")] * 14),
+    "key presses": lambda: growing(*[step("press", {"key": "Down"}, "ok")] * 20),
+    "rows by id": lambda: growing(*(step("delete_row", {"id": 7_000_000 + n}, "1 row deleted") for n in range(20))),
     "sent again": resent,
-    "continue five times": continued,
     "short answers to different questions": questions,
 }  # fmt: skip
 
@@ -199,6 +192,20 @@ async def test_honest_work_passes_with_its_bytes_unchanged(name: str):
     assert at.model.raw == [
         json.dumps({"model": "m", "messages": messages}).encode() for messages in histories
     ]
+
+
+@pytest.mark.requirement("P-61")
+async def test_polling_passes_as_long_as_time_does():
+    poll = step("get_status", {}, "The build is still running.")
+
+    async with watching() as at:
+        agent = Agent(at)
+        levels = set()
+        for messages in growing(*[poll] * 40):
+            at.hands.forward(timedelta(seconds=30))
+            levels.add(await agent.asks(messages))
+
+    assert levels == {"level=0"}
 
 
 @pytest.mark.requirement("P-66", "P-67")

@@ -12,7 +12,7 @@ from tests.proxy.doors import exchange, request
 from tests.proxy.watched import PIECES, Model, Watched, streamed, watching
 from tests.upstream import Peer, Received, scripted
 
-from festinger.proxy.loops.collapse import collapsed
+from festinger.proxy.loops.novelty import collapsed
 
 PHRASE = "I will try that once more. "
 ENDLESS = ("Let me see. ", *[PHRASE] * PIECES)
@@ -46,7 +46,7 @@ async def test_ollama_reads_a_reply_that_is_cut():
     assert is_short("".join(part.response for part in made))
     assert (made[-1].done, made[-1].done_reason) == (True, "length")
     assert [(each.name, each.payload["rule"], each.payload["channel"]) for each in at.happened] == [
-        ("loop_cut", "period", "text")
+        ("loop_cut", "stale", "text")
     ] * 2
 
 
@@ -188,7 +188,7 @@ async def test_later_requests_send_the_repeated_tail_once_and_the_next_reply_is_
     _, second, third = at.model.bodies
 
     assert second["messages"][1]["content"] == collapsed(said)
-    assert len(collapsed(said)) < len("Let me see. " + PHRASE * 2)
+    assert len(collapsed(said)) < len("Let me see. " + PHRASE * 4)
     assert second["options"] == {"num_predict": 4096}
     assert third["messages"][1]["content"] == collapsed(said)
     assert third["messages"][2:] == longer[2:]

@@ -42,8 +42,9 @@ async def test_an_exchange_that_comes_late_does_not_bring_back_what_was_forgotte
         folder = app.home / "spool"
         waiting = recorder(lambda: app, folder, clock=hands.clock, name="held")
         said = capture(1, f"Good morning. {SECRET}. Buy some paint.")
-        waiting.writer.put(said)
-        await waiting.writer._spool_all()
+        stored = waiting.writer.put(said)
+        assert stored is not None
+        await stored
         hands.forward(timedelta(hours=1))
         await forget_it(app)
 
@@ -61,7 +62,7 @@ async def test_what_is_said_after_it_was_forgotten_is_said_anew(database_url: st
         hands.now -= timedelta(days=1)
         await forget_it(app)
 
-        kept = await as_remembered(app, said)
+        [kept] = await as_remembered(app, [said])
 
         assert isinstance(kept, Capture)
         assert kept.exchange.said == said.exchange.said

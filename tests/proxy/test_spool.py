@@ -84,6 +84,22 @@ def test_records_that_are_added_while_others_are_read_come_after_them(tmp_path: 
 
 
 @pytest.mark.requirement("P-47")
+def test_a_long_file_is_followed_by_another_and_removed_once_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("festinger.proxy.spool.SEGMENT_BYTES", 20)
+    spool = Spool(tmp_path / "spool", name="1")
+    for record in (b"one", b"two", b"three", b"four", b"five"):
+        spool.append([record], limit=PLENTY)
+    before = sorted(path.name for path in (tmp_path / "spool").iterdir())
+    found = everything(spool, most=1)
+
+    assert found == [b"one", b"two", b"three", b"four", b"five"]
+    assert before == ["1-000001.spool", "1-000002.spool", "1.spool"]
+    assert [path.name for path in (tmp_path / "spool").iterdir()] == ["1-000002.spool"]
+
+
+@pytest.mark.requirement("P-47")
 def test_only_its_owner_can_read_a_spool(tmp_path: Path):
     spool = Spool(tmp_path / "spool", name="1")
     spool.append([b"one"], limit=PLENTY)

@@ -11,7 +11,7 @@ from tests.upstream import Peer, Received, chunked, reply, scripted
 from festinger.proxy.ending import Ended
 from festinger.proxy.framing import Frame
 from festinger.proxy.guard import Visit
-from festinger.proxy.tap import tapped
+from festinger.proxy.tap import Stored, tapped
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
 CHAT = b'{"model":"m"}'
@@ -27,9 +27,10 @@ class Ear:
     def hear(self, frame: Frame) -> None:
         self.heard.append(frame.data)
 
-    def ended(self, how: Ended, *, unreadable: int) -> None:
+    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
         self.how, self.unreadable = how, unreadable
         self.over.set()
+        return None
 
 
 class Deaf(Ear):
@@ -139,3 +140,56 @@ async def test_the_listener_is_told_whose_answer_it_is():
     assert [(visit.space, visit.agent, visit.route.label) for visit in visits] == [
         ("team", "dobby", "/api/chat")
     ]
+
+
+class Keeper(Ear):
+    """Stores an answer when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
+        super().ended(how, unreadable=unreadable)
+        return self.stored
+
+
+@pytest.mark.requirement("P-47")
+@pytest.mark.parametrize(
+    ("answer", "last"),
+    [
+        (chunked(b'{"a":1}\n', b'{"done":true}\n'), b'"done"'),
+        (chunked(b'data: {"a":1}\n\n', b"data: [DONE]\n\n", kind="text/event-stream"), b"[DONE]"),
+        (reply("200 OK", b'{"a":1}', ("Content-Type", "application/json")), b'{"a":1}'),
+    ],
+)
+async def test_the_end_of_an_answer_goes_out_once_it_is_stored(answer: bytes, last: bytes):
+    ear = Keeper()
+
+    def listen(visit: Visit) -> Ear | None:
+        return ear if visit.path == "/api/chat" else None
+
+    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=listen) as door:
+        reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+        writer.write(request("POST", "/api/chat", body=CHAT))
+        await ear.over.wait()
+        await exchange(door.port, request("GET", "/api/version"))  # whatever could go out has gone out by now
+        head = bytes(reader._buffer)  # type: ignore[attr-defined]
+        ear.stored.set_result(None)
+        whole = head + (await reader.readuntil(last))[len(head) :]
+        writer.close()
+
+    assert last not in head
+    assert last in whole
+
+
+@pytest.mark.requirement("P-50")
+async def test_an_answer_that_cannot_be_stored_in_time_goes_out_all_the_same(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("festinger.proxy.tap.STORED_SECONDS", 0.001)
+    ear = Keeper()
+    answer = chunked(b'{"a":1}\n', b'{"done":true}\n')
+    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda _visit: ear) as door:
+        got = await exchange(door.port, request("POST", "/api/chat", body=CHAT))
+
+    assert got.body == b'{"a":1}\n{"done":true}\n'
+    assert got.whole

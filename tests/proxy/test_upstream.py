@@ -6,13 +6,14 @@ import socket
 import orjson
 import psutil
 import pytest
+from aiohttp.abc import AbstractResolver, ResolveResult
 from pydantic import SecretStr
 from tests.proxy.doors import Got, exchange, open_door, read_answer, request
-from tests.upstream import Peer, Received, Script, chunked, reply, scripted
+from tests.upstream import Peer, Received, Script, always, chunked, reply, scripted
 
 from festinger.clock import system_stopwatch
 from festinger.proxy.routes import Protocol
-from festinger.proxy.upstream import base_for, key_for
+from festinger.proxy.upstream import Asking, Failure, UpstreamFailed, base_for, key_for, open_upstream
 from festinger.proxy.wire import close_overdue
 from festinger.settings.tree import ProxySettings, UpstreamSettings
 
@@ -272,3 +273,46 @@ def test_the_upstreams_key_goes_to_the_upstream_that_it_belongs_to_and_to_no_oth
 
     assert key_for("http://a", settings) == "sk-1"
     assert key_for("http://b", settings) is None
+
+
+class OneAddress(AbstractResolver):
+    """Says that every name is at one address."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    async def resolve(self, host: str, port: int = 0, family: int = socket.AF_INET) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host, host=self._address, port=port, family=socket.AF_INET, proto=0, flags=0
+            )
+        ]
+
+    async def close(self) -> None:
+        pass
+
+
+def asking(base: str) -> Asking:
+    return Asking(method="GET", base=base, target=b"/", headers=(), body=None)
+
+
+@pytest.mark.requirement("F-63")
+@pytest.mark.parametrize("address", ["169.254.169.254", "100.100.100.200"])
+async def test_an_upstream_whose_name_leads_to_a_metadata_address_is_not_connected_to(address: str):
+    async with open_upstream(resolver=OneAddress(address)) as upstream:
+        with pytest.raises(UpstreamFailed, match="link-local or metadata") as failed:
+            await upstream.ask(asking("http://models.example:11434"))
+
+    assert failed.value.kind is Failure.FORBIDDEN
+
+
+@pytest.mark.requirement("F-63")
+async def test_an_upstream_may_be_on_this_machine_by_any_name():
+    async with (
+        scripted(always(reply())) as there,
+        open_upstream(resolver=OneAddress("127.0.0.1")) as upstream,
+    ):
+        answer = await upstream.ask(asking(f"http://models.example:{there.port}"))
+        answer.close()
+
+    assert answer.status == 200

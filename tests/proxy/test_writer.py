@@ -1,6 +1,8 @@
 """What was captured reaches the store, the spool, or the count of what was lost; the request never waits for it."""
 
 import asyncio
+import errno
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +25,7 @@ from festinger.seeing.metrics import LISTED, PROXY_BREAKERS_OPEN, PROXY_PREFIX_C
 from festinger.settings.tree import ProxySettings
 from festinger.store.exchanges import StoredExchange, Words, session_messages
 from festinger.store.requests import LoggedRequest, list_requests
+from festinger.text.redaction import Redacted, redact
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -90,7 +93,7 @@ async def test_a_full_queue_drops_and_says_so(database_url: str, tmp_path: Path,
         [event] = await told(app, "capture_dropped")
         check, _ = check_capture(at.writer)
 
-    assert taken == [True, True, False]
+    assert [stored is not None for stored in taken] == [True, True, False]
     assert event.payload == {"count": 1, "reason": "queue"}
     assert (check.severity, check.details) == ("fail", {"dropped": {"queue": 1}})
 
@@ -122,7 +125,7 @@ def contents(file: Path) -> bytes:
 
 
 def size_of(file: Path) -> int:
-    return file.stat().st_size
+    return file.stat().st_size if file.exists() else 0
 
 
 async def until(claim: Callable[[], bool]) -> None:
@@ -164,7 +167,7 @@ async def test_what_a_deleted_space_said_is_gone_with_it(database_url: str, tmp_
         texts = await said(app)
 
     assert texts == ["Remember number 2."]
-    assert not (tmp_path / "spool").exists()
+    assert list((tmp_path / "spool").iterdir()) == []
 
 
 @pytest.mark.requirement("P-43", "P-47")
@@ -220,6 +223,146 @@ async def test_a_store_that_comes_and_goes_loses_nothing_and_keeps_the_order(
 
     assert texts == sorted(f"Remember number {number}." for number in range(1, 12))
     assert [event.trace for event in events] == [f"r{number}" for number in range(1, 12)]
+
+
+@pytest.mark.requirement("P-47")
+async def test_an_entry_is_on_disk_when_its_future_is_done_and_many_share_one_append(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    appended: list[int] = []
+    append = Spool.append
+
+    def counted(spool: Spool, records, *, limit: int) -> int:
+        appended.append(len(records))
+        return append(spool, records, limit=limit)
+
+    monkeypatch.setattr(Spool, "append", counted)
+    at = recorder(lambda: None, tmp_path, clock=lambda: MONDAY)
+    stored = [at.writer.put(capture(number)) for number in range(50)]
+    await asyncio.gather(*(each for each in stored if each is not None))
+
+    assert contents(tmp_path / "1.spool").count(b"\n") == 50
+    assert appended == [50]
+    await at.writer.finish()
+
+
+@pytest.mark.requirement("P-47")
+async def test_an_entry_that_cannot_be_cleaned_is_written_nowhere_and_takes_no_other_along(tmp_path: Path):
+    def faulty(text: str) -> Redacted:
+        if "number 2" in text:
+            raise ZeroDivisionError
+        return redact(text)
+
+    at = recorder(lambda: None, tmp_path, clock=lambda: MONDAY)
+    at.writer.redact = lambda _space: faulty
+    stored = [at.writer.put(capture(number)) for number in (1, 2, 3)]
+    await asyncio.gather(*(each for each in stored if each is not None))
+
+    written = contents(tmp_path / "1.spool")
+    assert [f"number {number}".encode() in written for number in (1, 2, 3)] == [True, False, True]
+    assert at.writer.tally.dropped == {"fault": 1}
+    await at.writer.finish()
+
+
+@pytest.mark.requirement("P-47")
+async def test_a_writer_that_is_cancelled_in_the_middle_of_a_batch_loses_nothing_of_it(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    began, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(app: App, entries, *, pace):
+        began.set()
+        await goes_on.wait()
+        await write(app, entries, pace=pace)
+
+    monkeypatch.setattr(writing, "write", slow)
+    async with opened(database_url, tmp_path) as app:
+        at = recorder(lambda: app, tmp_path / "spool", clock=lambda: MONDAY)
+        working = asyncio.create_task(at.writer.run())
+        for number in range(3):
+            at.writer.put(capture(number))
+            at.writer.put(logged(number))
+        await began.wait()
+        working.cancel()
+        await asyncio.wait({working})
+        goes_on.set()
+        await at.writer.finish()
+        texts, lines = await said(app), await list_requests(app.store, MAIN_SPACE)
+
+    assert texts == [f"Remember number {number}." for number in range(3)]
+    assert len(lines) == 3
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+@pytest.mark.requirement("P-47")
+async def test_a_store_that_hangs_at_the_end_leaves_everything_in_the_spool(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async def hangs(app: App, entries, *, pace):
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(writing, "write", hangs)
+    monkeypatch.setattr(writing, "FINISH_SECONDS", 0.01)
+    async with opened(database_url, tmp_path) as app:
+        at = recorder(lambda: app, tmp_path / "spool", clock=lambda: MONDAY)
+        at.writer.put(capture(1))
+        at.writer.put(logged(1))
+        await at.writer.finish()
+
+    kinds = [
+        line.split(b'"kind":"')[1].split(b'"')[0]
+        for line in contents(tmp_path / "spool" / "1.spool").splitlines()
+    ]
+    assert sorted(kinds) == [b"exchange", b"request"]
+
+
+@pytest.mark.requirement("F-18", "P-47")
+async def test_a_full_disk_fails_a_check_while_the_store_still_takes_everything(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
+        with monkeypatch.context() as broken:
+            broken.setattr(Spool, "append", full)
+            stored = at.writer.put(capture(1))
+            assert stored is not None
+            await stored
+            check, _ = check_capture(at.writer)
+        await at.kept()
+        texts = await said(app)
+        at.writer.put(capture(2))
+        await at.kept()
+        mended, _ = check_capture(at.writer)
+
+    assert check.severity == "fail"
+    assert "No space left on device" in check.message
+    assert texts == ["Remember number 1."]
+    assert mended.severity == "ok"
+
+
+@pytest.mark.requirement("P-50")
+async def test_a_disk_that_hangs_holds_up_no_later_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    thawed = threading.Event()
+    append = Spool.append
+
+    def hangs(spool: Spool, records, *, limit: int) -> int:
+        thawed.wait()
+        return append(spool, records, limit=limit)
+
+    monkeypatch.setattr(Spool, "append", hangs)
+    monkeypatch.setattr(writing, "STUCK_SECONDS", -1.0)
+    at = recorder(lambda: None, tmp_path, clock=lambda: MONDAY)
+    first, second = at.writer.put(capture(1)), at.writer.put(capture(2))
+
+    assert first is not None
+    assert not first.done()
+    assert second is not None
+    assert second.done()
+    thawed.set()
+    await at.writer.finish()
+    assert contents(tmp_path / "1.spool").count(b"\n") == 2
 
 
 @pytest.mark.requirement("P-91")

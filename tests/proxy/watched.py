@@ -22,6 +22,8 @@ from festinger.settings.tree import LoopSettings, ProxySettings, Settings
 from festinger.world.recollection import Recollection
 from festinger.world.recollector import Place, Said
 
+QUICK = (3, 4, 5, 6)
+"""Thresholds that are reached in a few requests."""
 PIECES = 2_000
 """So many pieces a reply has at most: one that is never cut must end, too."""
 
@@ -205,7 +207,7 @@ class Watched:
 
     def set(self, **loop: Any) -> None:
         now = self.proxy[0]
-        self.proxy[0] = now.model_copy(update={"loop": LoopSettings(**loop)})
+        self.proxy[0] = now.model_copy(update={"loop": LoopSettings(**{"thresholds": QUICK, **loop})})
 
 
 @asynccontextmanager
@@ -217,6 +219,7 @@ async def watching(model: Model | None = None, **proxy: Any) -> AsyncIterator[Wa
     runner = web.AppRunner(pages, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
+    proxy["loop"] = {"thresholds": QUICK, **proxy.get("loop", {})}
     settings = ProxySettings(**{"upstream": f"http://127.0.0.1:{runner.addresses[0][1]}", **proxy})
     now = [settings]
 

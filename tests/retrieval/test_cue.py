@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from festinger.retrieval.cue import read_cue
+from festinger.retrieval.cue import is_time_word, read_cue
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
@@ -54,3 +54,25 @@ def test_whoever_asks_what_was_suggested_asks_for_the_models_words():
 )
 def test_a_name_has_a_capital_letter_where_no_sentence_begins(text: str, names: set[str]):
     assert read_cue(text, now=NOW).proper == names
+
+
+@pytest.mark.parametrize(
+    ("text", "summary", "order"),
+    [
+        ("Can you give me a summary of our work on the bridge?", True, False),
+        ("List the order in which I brought up the rivers.", False, True),
+        ("Who ordered the bridge?", False, False),
+    ],
+)
+def test_a_cue_for_many_things_is_known(text: str, summary: bool, order: bool):
+    cue = read_cue(text, now=NOW)
+
+    assert (cue.asks_summary, cue.asks_order) == (summary, order)
+    assert cue.asks_overview is (summary or order)
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"), [("16", True), ("novemb", True), ("fri", True), ("castl", False), ("a", False)]
+)
+def test_words_of_a_date_are_known(term: str, expected: bool):
+    assert is_time_word(term) is expected

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.retrieval.gate import FOR_BREADTH, Bar, evidence, is_open
+from festinger.retrieval.gate import FOR_BREADTH, OF_A_PART, Bar, evidence, is_open
 
 MEASURED = Bar(threshold=0.46, reference=0.60)
 
@@ -53,3 +53,10 @@ def test_evidence_lies_between_nothing_and_all_and_rises_with_coverage(
         <= evidence(MEASURED, cosine=cosine, coverage=more)
         <= 1
     )
+
+
+def test_what_can_hold_only_a_part_of_a_question_needs_less():
+    whole = evidence(MEASURED, cosine=0.2, coverage=0.3)
+
+    assert evidence(MEASURED, cosine=0.2, coverage=0.3, of_a_part=True) == pytest.approx(whole / OF_A_PART)
+    assert evidence(MEASURED, cosine=1.0, coverage=1.0, of_a_part=True) == 1.0

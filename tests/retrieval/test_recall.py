@@ -480,6 +480,33 @@ async def test_what_is_disputed_says_so_and_what_is_held_against_it_stays_away(b
     assert {item.id for item in more.items} == {stands.memory.id, held.memory.id}
 
 
+async def test_of_a_persons_two_disputed_words_the_later_comes_first_and_both_say_so(by_words: Recaller):
+    by_words.judges.told = says("contradicts")
+    earlier = await by_words.learn("The harbour opens at six.")
+    later = await by_words.learn("The harbour never opens before ten.")
+    assert earlier.memory
+    assert later.memory
+    assert (await by_words.memory(later)).status.value == "held"
+
+    found = await by_words.recall("when does the harbour open?")
+
+    assert [(item.id, item.disputed) for item in found.items] == [
+        (later.memory.id, True),
+        (earlier.memory.id, True),
+    ]
+
+
+async def test_what_disputes_something_held_for_good_stays_away(by_words: Recaller):
+    by_words.judges.told = says("contradicts")
+    stands = await by_words.learn("The harbour opens at six.", immutable=True)
+    await by_words.learn("The harbour never opens before ten.")
+    assert stands.memory
+
+    found = await by_words.recall("when does the harbour open?")
+
+    assert [item.id for item in found.items] == [stands.memory.id]
+
+
 @pytest.mark.parametrize("status", ["quarantined", "merged"])
 async def test_what_nobody_vouches_for_never_comes(by_words: Recaller, status: str):
     await by_words.put("The harbour opens at six.")

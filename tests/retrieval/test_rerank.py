@@ -15,6 +15,7 @@ from festinger.app.wiring import Start
 from festinger.errors import FestingerError, ProviderDown
 from festinger.retrieval.desk import Terms
 from festinger.retrieval.recall import recall
+from festinger.retrieval.rerank import PASSAGE, passage
 from festinger.retrieval.wish import wished
 from festinger.settings.tree import RerankSettings
 from festinger.store.pool import Store
@@ -118,3 +119,11 @@ async def test_whoever_has_no_time_is_not_reranked_and_misses_nothing(store: Sto
     assert [item.text for item in found.items] == [TEA, MUG]
     assert "reranker" not in found.degraded
     mind.forget_unwritten()
+
+
+def test_of_a_long_text_the_passage_with_the_words_of_the_cue_is_read():
+    text = "x " * PASSAGE + "The ferry sails at nine. " + "y " * PASSAGE
+
+    assert "The ferry sails" in passage(text, "When does the ferry sail?")
+    assert len(passage(text, "When does the ferry sail?")) <= PASSAGE
+    assert passage("It is hot.", "tea?") == "It is hot."

@@ -1,5 +1,6 @@
 """What was said is searchable."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -7,13 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.jobs.desk import rows
+from tests.memory.remembering import NearEmbedder
 from tests.retrieval.recalling import Recaller
 
-from festinger.errors import BadInput
+from festinger.embedding.embedder import Vector
+from festinger.embedding.profiles import Purpose
+from festinger.errors import BadInput, ProviderDown
 from festinger.ids import MAIN_SPACE
 from festinger.memory.episodes.keeping import close
 from festinger.memory.kinds import kind_of
-from festinger.retrieval.turns import PART_CHARS, cut, embed_turns, index_turns
+from festinger.retrieval.turns import PART_CHARS, PIECE, cut, embed_turns, index_turns
 from festinger.settings.tree import RetrievalSettings
 from festinger.store.pool import Store
 from festinger.text.budget import count_tokens
@@ -105,6 +109,48 @@ async def test_vectors_that_were_missing_come_later(by_words: Recaller):
     assert row["model"] == by_words.near.name
 
 
+class Busy(NearEmbedder):
+    """Answers only calls with a few texts, and of those not the first: a machine with much else to do."""
+
+    def __init__(self, most: int, refuses: int) -> None:
+        super().__init__()
+        self.most, self.refuses = most, refuses
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
+        if len(texts) > self.most or self.refuses > 0:
+            self.refuses -= 1
+            raise ProviderDown("It did not answer in 30 s.")
+        return await super().embed(texts, purpose, kind=kind)
+
+
+@pytest.mark.requirement("R-16")
+async def test_a_busy_machine_drops_no_vector(store: Store):
+    mind = Recaller(store, embedder=Busy(most=PIECE, refuses=2))
+    for number in range(3 * PIECE):
+        await mind.say(f"Ferry {number} sails on Sunday.")
+
+    await index_turns(mind.searching, MAIN_SPACE)
+
+    assert await rows(store, "select 1 from turn_index where model is null") == []
+    assert (await mind.recall("When does ferry 7 sail?")).degraded == ()
+    mind.forget_unwritten()
+
+
+@pytest.mark.requirement("R-08")
+async def test_turns_that_have_no_vector_are_told(store: Store):
+    embedder = Busy(most=PIECE, refuses=0)
+    mind = Recaller(store, embedder=embedder)
+    await mind.say("The ferry sails on Sunday.")
+    embedder.refuses = 100
+    await index_turns(mind.searching, MAIN_SPACE)
+    embedder.refuses = 0
+
+    found = await mind.recall("When does the ferry sail?")
+
+    assert found.degraded == ("turn_vectors 1 of 1 missing",)
+    mind.forget_unwritten()
+
+
 @pytest.mark.requirement("R-16")
 async def test_a_turn_is_embedded_as_the_same_text_whenever_that_is(mind: Recaller):
     await mind.say("Which day does the ferry sail?")
@@ -183,3 +229,13 @@ async def test_a_long_turn_is_as_good_an_answer_as_its_best_part_and_has_no_weig
     mind.forward(timedelta(days=900))
     assert (await mind.recall(cue, include=["dormant"])).items[0].weight == pytest.approx(0.2)
     mind.forget_unwritten()
+
+
+@pytest.mark.requirement("R-16")
+async def test_a_turn_of_a_million_different_words_is_found_by_its_beginning_and_its_end(by_words: Recaller):
+    words = [f"w{number:x}" for number in range(140_000)]
+    turn = await by_words.say(" ".join(["Quokkas", *words, "hibernate"]), session="s1")
+    await by_words.settle()
+
+    for word in ("quokkas", "hibernate"):
+        assert turn in [item.id for item in (await by_words.recall(word)).items]

@@ -28,7 +28,6 @@ KEYS_TO_COME = {
 WORDED = {
     "home": "",  # the usual place of the user, which differs for root
     "proxy.allow_management": "false",  # callers on this machine always may
-    "proxy.loop.poll_tools": "*wait*, *status*, *poll*, *sleep*, *output*",  # listed at the rule itself
     "outcomes.passive_span": "0.1",  # a number is shown without its last zero
     "proxy.label": KEYS["proxy.label"].default,  # one short line
     "proxy.side_patterns": ", ".join(KEYS["proxy.side_patterns"].default),  # a list of its own

@@ -1,3 +1,5 @@
+import traceback
+
 import psycopg
 import psycopg_pool
 import pytest
@@ -107,3 +109,16 @@ async def test_a_row_whose_owner_is_missing_is_refused(store: Store) -> None:
 
     with pytest.raises(Refused, match="belongs to"):
         await store.run(sql("insert into leaf values ('nowhere')"))
+
+
+SAID = "My dog is called Quokka"
+DETAILED = sql(f"do $$ begin raise exception 'planted' using errcode = '23514', detail = '{SAID}'; end $$")
+
+
+@pytest.mark.requirement("F-94")
+async def test_the_detail_of_an_error_reaches_nobody_who_prints_it(store: Store) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        await store.run(DETAILED)
+
+    assert str(caught.value) == "planted"
+    assert SAID not in "".join(traceback.format_exception(caught.value))

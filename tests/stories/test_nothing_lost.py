@@ -1,14 +1,18 @@
 """The store goes away, processes die and others take over: nothing that was said is lost or said twice."""
 
 import asyncio
+import itertools
 import json
+import signal
 import urllib.request
 from contextlib import suppress
 from datetime import timedelta
+from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import psycopg
 import pytest
 from tests.app.house import MONDAY, Hands, told
@@ -113,6 +117,76 @@ async def test_a_server_that_is_killed_without_a_store_leaves_its_spool_to_the_n
     assert said == sorted(texts)
     assert said_in(database_url) == sorted(texts)
     assert bad == b'0badc0de {"kind":"exch\n'
+
+
+CLIENTS, ROUNDS, DELIVERIES = 4, 2, 25
+
+
+async def chat_until_gone(served: Served, name: str, delivered: list[str], enough: asyncio.Event) -> None:
+    """One client that sends its next message when it has read the whole answer to the last one."""
+    async with aiohttp.ClientSession() as http:
+        for number in itertools.count():
+            text = f"Remember number {name}-{number}."
+            body = {**chat(text), "stream": number % 2 == 0}
+            try:
+                async with http.post(f"http://127.0.0.1:{served.port}/api/chat", json=body) as answer:
+                    await answer.read()
+            except (aiohttp.ClientError, OSError):
+                return
+            if answer.status == HTTPStatus.OK:
+                delivered.append(text)
+            if len(delivered) >= DELIVERIES:
+                enough.set()
+
+
+@pytest.mark.requirement("P-47", "F-14")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_what_was_delivered_before_a_kill_or_a_stop_is_in_the_store_once(
+    person: Path, database_url: str, number: signal.Signals
+):
+    shell = Shell(home=person, database=database_url)
+    delivered: list[str] = []
+    async with serving_model() as (upstream, _):
+        for round_number in range(ROUNDS):
+            got: list[str] = []
+            enough = asyncio.Event()
+            with shell.server("--upstream", upstream) as served:
+                await asyncio.to_thread(served.wait_until, "/admin/readyz", 200)
+                async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as clients:
+                    for client in range(CLIENTS):
+                        clients.create_task(chat_until_gone(served, f"{round_number}-{client}", got, enough))
+                    await enough.wait()
+                    await asyncio.to_thread(served.stop, number)
+            delivered += got
+        with shell.server("--upstream", upstream) as served:
+            await asyncio.to_thread(served.wait_until, "/admin/readyz", 200)
+            for _ in patiently():
+                if set(delivered) <= set(said_in(database_url)):
+                    break
+            served.stop()
+
+    said = said_in(database_url)
+    assert len(delivered) >= ROUNDS * DELIVERIES
+    assert sorted(set(delivered) - set(said)) == []
+    assert len(said) == len(set(said))
+
+
+@pytest.mark.requirement("P-47")
+async def test_what_passes_before_the_program_is_loaded_is_captured(person: Path, database_url: str):
+    shell = Shell(home=person, database=database_url)
+    async with serving_model() as (upstream, _):
+        with shell.server("--upstream", upstream) as served:
+            for _ in patiently():
+                with suppress(OSError):
+                    early = await asyncio.to_thread(ask, served, chat("Remember the first words."))
+                    break
+            for _ in patiently():
+                if said_in(database_url):
+                    break
+            served.stop()
+
+    assert early == HTTPStatus.OK
+    assert said_in(database_url) == ["Remember the first words."]
 
 
 FACTS = ["gnommoweb -isa repo", "dobby -isa agent", "ramanujan -isa server"]

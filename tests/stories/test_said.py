@@ -5,14 +5,18 @@ from typing import Any
 
 import openai
 import pytest
-from tests.memory.remembering import memories, rows
+from tests.jobs.desk import rows
+from tests.memory.remembering import memories
 from tests.stories.stage import Stage, stage
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.memory.kinds import Kind
 from festinger.memory.undoing import undo
 
-EMBEDDER = {"embedding__model": "onnx:all-minilm-l6-v2", "proxy__first_memory_deadline_ms": 10_000}
+EMBEDDER: dict[str, Any] = {
+    "embedding__model": "onnx:all-minilm-l6-v2",
+    "proxy__first_memory_deadline_ms": 10_000,
+}
 
 
 async def chat(at: Stage, *messages: str) -> list[dict[str, str]]:

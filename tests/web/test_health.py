@@ -1,3 +1,4 @@
+import shutil
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -140,3 +141,29 @@ async def test_without_a_store_the_checks_say_so_with_the_remedy(tmp_path: Path)
 
     store = next(check for check in checks if check.name == "store.server")
     assert (store.severity, store.remedy) == ("fail", StoreUnfit.default_hint)
+
+
+@pytest.mark.requirement("F-18", "X-99")
+async def test_a_full_disk_makes_it_unready_and_says_why(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async with desk(database_url, tmp_path) as at:
+        before = await at.ask("GET", "/admin/readyz")
+        usage = shutil.disk_usage(tmp_path)
+        monkeypatch.setattr("festinger.app.doctor.shutil.disk_usage", lambda _: usage._replace(free=2**20))
+        full = await at.ask("GET", "/admin/readyz")
+
+    assert (before.status, before.json["disk"]["name"]) == (200, "files.disk")
+    assert full.status == 503
+    assert full.json["problem"]["message"].startswith("Only 1 MB are free")
+
+
+@pytest.mark.requirement("F-18", "X-99")
+async def test_a_spool_that_cannot_be_written_makes_it_unready(tmp_path: Path):
+    keeper = closed(tmp_path)
+    keeper._disk_fault = lambda: "No space left on device"
+
+    problem = keeper.disk_problem()
+
+    assert problem is not None
+    assert "No space left on device" in problem.message

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.web.inbox import PROPOSALS, WHAT, inbox
-from tests.web.visitor import visitor, visitor_with_key
+from tests.web.visitor import forms_of, visitor, visitor_with_key
 
 from festinger.store.keys import Role
 
@@ -310,3 +310,18 @@ async def test_a_card_shows_its_opposite_and_so_its_forms_say_that_it_was_seen(
         assert page.text.count("Opposes <a ") == 4
         assert alone.status == 303
         assert "1 of 1 were decided." in together.text
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"producer": "", "category": ""}, {"producer": "x" * 200, "category": "y"}]
+)
+async def test_a_form_that_names_no_producer_is_refused(
+    database_url: str, tmp_path: Path, fields: dict[str, str]
+):
+    async with inbox(database_url, tmp_path) as at:
+        ann = await visitor(at.desk)
+        page = await ann.get(PAGE)
+        token = next(form.fields["token"] for form in forms_of(page) if "token" in form.fields)
+        got = await ann.post(f"{PAGE}/lift", {**fields, "token": token})
+
+    assert got.status == 422

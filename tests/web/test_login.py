@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.app.house import Hands, fixed_tools, told
-from tests.web.asgi import BEYOND, Got
+from tests.web.asgi import BEYOND, HERE, Got
 from tests.web.desk import Desk, desk
 from tests.web.visitor import FORM, ORIGIN, Visitor, forms_of, visitor, visitor_with_key
 
@@ -19,9 +19,17 @@ from festinger.web.login import local
 
 
 async def enter(
-    at: Desk, secret: str, *, origin: str | None = ORIGIN, to: str = "/admin", caller: str = BEYOND
+    at: Desk,
+    secret: str,
+    *,
+    origin: str | None = ORIGIN,
+    to: str = "/admin",
+    caller: str = BEYOND,
+    via: str = "",
 ) -> Got:
     headers = {"content-type": FORM, **({"origin": origin} if origin else {})}
+    if via:
+        headers["x-forwarded-for"] = via
     body = urlencode({"secret": secret, "next": to}).encode()
     return await at.ask("POST", "/admin/login", key=None, body=body, headers=headers, caller=caller)
 
@@ -218,3 +226,42 @@ def test_after_logging_in_one_goes_on_to_a_page_of_ours_only(given: str, there: 
 @given(st.text(max_size=60))
 def test_wherever_one_goes_on_to_it_is_ours(path: str):
     assert local(path).startswith("/admin")
+
+
+@pytest.mark.requirement("U-37")
+async def test_wrong_tries_of_one_address_keep_nobody_else_out(database_url: str, tmp_path: Path):
+    async with desk(database_url, tmp_path) as at:
+        link = await at.app.logins.invite("ann")
+        wrong = [(await enter(at, "fsl_wrong", caller=BEYOND)).status for _ in range(6)]
+        other = await enter(at, link, caller="192.0.2.8")
+
+    assert wrong == [401] * 5 + [429]
+    assert other.status == 303
+
+
+@pytest.mark.requirement("U-37")
+async def test_behind_a_reverse_proxy_on_this_machine_tries_count_for_who_speaks_to_it(
+    database_url: str, tmp_path: Path
+):
+    async with desk(database_url, tmp_path) as at:
+        link = await at.app.logins.invite("ann")
+        wrong = [
+            (await enter(at, "fsl_wrong", caller=HERE, via="9.9.9.9, 192.0.2.7")).status for _ in range(6)
+        ]
+        other = await enter(at, link, caller=HERE, via="192.0.2.8")
+        refused = await told(at.app, "login_refused")
+
+    assert wrong == [401] * 5 + [429]
+    assert other.status == 303
+    assert {event.payload["address"] for event in refused} == {"192.0.2.7"}
+
+
+@pytest.mark.requirement("U-37")
+async def test_a_caller_beyond_this_machine_cannot_name_another_address(database_url: str, tmp_path: Path):
+    async with desk(database_url, tmp_path) as at:
+        wrong = [
+            (await enter(at, "fsl_wrong", caller=BEYOND, via=f"192.0.2.{number}")).status
+            for number in range(6)
+        ]
+
+    assert wrong == [401] * 5 + [429]

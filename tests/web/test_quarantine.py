@@ -43,7 +43,7 @@ async def test_what_nobody_vouches_for_is_listed_with_how_much_speaks_for_it(
         True,
     )
     assert (item["origin"], item["status"]) == ("tool", "waiting")
-    assert item["votes"] == {"causes": 2, "sessions": 2, "texts": 2}
+    assert item["votes"] == {"causes": 2, "sessions": 2, "texts": 2, "days": 1}
     assert wrong.status == 422
 
 

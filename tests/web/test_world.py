@@ -39,7 +39,7 @@ async def test_a_fact_is_inserted_then_corroborated_and_a_collision_becomes_a_co
         "parent": "repo",
         "dimension": "type",
         "is_isa": True,
-        "confidence": 1.0,
+        "confidence": pytest.approx(0.8),
         "source": "gutask",
     }
     assert "gnommoweb" in first.json["new_tokens"]
@@ -47,6 +47,16 @@ async def test_a_fact_is_inserted_then_corroborated_and_a_collision_becomes_a_co
     conflict = other.json["conflict"]
     assert (conflict["existing"]["parent"], conflict["incoming"]["parent"]) == ("repo", "container")
     assert (conflict["collision_type"], conflict["priority"]) == ("isa_isa", 10)
+
+
+@pytest.mark.requirement("W-86")
+async def test_only_a_person_states_a_fact_with_full_confidence(database_url: str, tmp_path: Path):
+    async with desk(database_url, tmp_path) as at:
+        agent, reviewer = await at.new_key(Role.AGENT), await at.new_key(Role.REVIEWER)
+        facts = {None: "dobby -isa elf", agent: "rex -isa dog", reviewer: "atlas -isa server"}
+        edges = [(await state(at, fact, key=key)).json["edge"] for key, fact in facts.items()]
+
+    assert [edge["confidence"] for edge in edges] == [pytest.approx(0.8), pytest.approx(0.8), 1.0]
 
 
 @pytest.mark.requirement("W-86")

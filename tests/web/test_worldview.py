@@ -94,7 +94,7 @@ def data(text: str) -> dict[str, object]:
     )
     held = {
         "id": text, "concept": text, "parent": text, "dimension": text, "is_isa": False, "origin": text,
-        "status": "expired", "first_seen": MONDAY, "votes": {"causes": 1, "sessions": 1, "texts": 1},
+        "status": "expired", "first_seen": MONDAY, "votes": {"causes": 1, "sessions": 1, "texts": 1, "days": 1},
     }  # fmt: skip
     return {
         "asked": text, "depth": 1, "depths": (1, 2, 3), "problem": text, "nearest": [text], "found": found,

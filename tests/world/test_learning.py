@@ -76,12 +76,20 @@ def test_an_agent_that_repeats_a_page_speaks_for_the_page():
 
 @pytest.mark.parametrize(
     ("votes", "expected"),
-    [((3, 2, 2), True), ((2, 2, 2), False), ((3, 1, 2), False), ((3, 2, 1), False), ((100, 50, 1), False)],
+    [
+        ((3, 2, 2, 2), True),
+        ((2, 2, 2, 2), False),
+        ((3, 1, 2, 2), False),
+        ((3, 2, 1, 2), False),
+        ((3, 2, 2, 1), False),
+        ((100, 50, 1, 9), False),
+    ],
 )
-def test_admission_needs_causes_sessions_and_texts(votes: tuple[int, int, int], expected: bool):
-    causes, sessions, texts = votes
+def test_admission_needs_causes_sessions_texts_and_days(votes: tuple[int, int, int, int], expected: bool):
+    causes, sessions, texts, days = votes
+    found = Votes(causes=causes, sessions=sessions, texts=texts, days=days)
 
-    assert is_admissible(Votes(causes=causes, sessions=sessions, texts=texts), min_causes=3) is expected
+    assert is_admissible(found, min_causes=3) is expected
 
 
 @pytest.mark.requirement("W-53")
@@ -100,11 +108,14 @@ async def test_a_poisoned_page_in_fifty_turns_says_nothing_and_a_person_makes_it
 
 
 @pytest.mark.requirement("W-91")
-async def test_three_causes_in_two_sessions_from_two_texts_let_a_statement_in_unconfirmed(store: Store):
+async def test_three_causes_in_two_sessions_from_two_texts_on_two_days_let_a_statement_in_unconfirmed(
+    store: Store,
+):
     bench = await Bench(store).open()
     await bench.hear("Acmecorp is a vendor. One.", origin=Origin.TOOL, session="s1")
     await bench.hear("Acmecorp is a vendor. Two.", origin=Origin.TOOL, session="s2")
     before = await table(store)
+    bench.hands.forward(timedelta(days=1))
     await bench.hear("Acmecorp is a vendor. Two.", origin=Origin.TOOL, session="s3")
 
     assert before == set()
@@ -119,6 +130,20 @@ async def test_the_same_page_in_many_sessions_has_one_vote(store: Store):
 
     for session in range(20):
         await bench.hear("Acmecorp is a vendor", origin=Origin.DOCUMENT, session=f"s{session}")
+
+    assert await table(store) == set()
+
+
+async def test_a_tools_output_with_a_changing_number_has_one_vote(store: Store):
+    bench = await Bench(store).open()
+
+    for number in range(6):
+        await bench.hear(
+            f"[{number}] uptime {17 * number} s: Acmecorp is a vendor.",
+            origin=Origin.TOOL,
+            session=f"s{number}",
+        )
+        bench.hands.forward(timedelta(days=1))
 
     assert await table(store) == set()
 

@@ -44,7 +44,8 @@ def vote(number: int, text: str, **more: Any) -> Vote:
 
 def _cause(number: int, origin: Origin, session: str | None = None) -> Cause:
     own = SessionId(session or f"s{number}")
-    return Cause(agent=AgentId("a"), session=own, day=MONDAY.date(), origin=origin)
+    day = (MONDAY + timedelta(days=number)).date()
+    return Cause(agent=AgentId("a"), session=own, day=day, origin=origin)
 
 
 VOICES = st.lists(
@@ -115,7 +116,7 @@ def test_what_left_no_trace_is_carried_over_and_what_did_is_not():
     assert (round(moved.confidence, 6), moved.evidence_count) == (0.7, 2)
 
 
-def test_enough_votes_are_of_three_causes_two_sessions_and_two_texts():
+def test_enough_votes_are_of_three_causes_two_sessions_two_texts_and_two_days():
     votes = [vote(1, "p"), vote(2, "p"), vote(3, "p"), vote(4, "q")]
 
     assert tipping(votes, min_causes=3) == votes[3]

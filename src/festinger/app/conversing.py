@@ -31,6 +31,7 @@ from festinger.memory.episodes.summing import (
     summarise,
     take_up,
 )
+from festinger.memory.extract.model_reader import read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.memory import Place
 from festinger.retrieval.forgetting import forget_old_turns
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 CLOSE_IDLE = "close_idle_episodes"
 KEEP = "keep_episode"
 LEARN_TURN = "learn_turn"
+READ_TURN = "read_turn"
 TIE = "tie_decision"
 ESCALATE = "escalate_censor"
 CUT = "cut_episode_turns"
@@ -71,22 +73,33 @@ def _register_episodes(app: "App", room: "MemoryRoom") -> None:
     async def learn_later(transaction: Transaction, event: Event) -> None:
         turns = [each["id"] for each in event.payload["messages"] if each["origin"] == Origin.PERSON]
         unread = [turn for turn in turns if (event.space, UUID(turn)) not in room.turns]
-        for turn in unread:
-            await desk.ask(
-                transaction,
-                LEARN_TURN,
-                space=event.space,
-                agent=event.agent or DEFAULT_AGENT,
-                session=event.payload["session"],
-                turn=turn,
-            )
+        where = {
+            "space": event.space,
+            "agent": event.agent or DEFAULT_AGENT,
+            "session": event.payload["session"],
+        }
+        has_model = await desk.writer(event.space) is not None
+        for turn in turns:
+            if turn in unread:
+                await desk.ask(transaction, LEARN_TURN, **where, turn=turn)
+            if has_model:
+                await desk.ask(transaction, READ_TURN, **where, turn=turn)
+
+    async def said(space: SpaceId, turn: str) -> PersonTurn | None:
+        async with app.store.transaction() as transaction:
+            message = (await messages(transaction, space, [UUID(turn)])).get(UUID(turn))
+        return None if message is None else PersonTurn(id=message.id, text=message.text)
 
     async def learn_now(_run: Run, *, space: str, agent: str, session: str, turn: str) -> None:
         place = Place(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
-        async with app.store.transaction() as transaction:
-            message = (await messages(transaction, place.space, [UUID(turn)])).get(UUID(turn))
-        if message is not None and room.note_turn(place.space, message.id):
-            await learn_turn(desk, place, PersonTurn(id=message.id, text=message.text))
+        found = await said(place.space, turn)
+        if found is not None and room.note_turn(place.space, found.id):
+            await learn_turn(desk, place, found)
+
+    async def read_again(_run: Run, *, space: str, agent: str, session: str, turn: str) -> None:
+        place = Place(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
+        if (found := await said(place.space, turn)) is not None:
+            await read_turn(desk, place, found)
 
     async def ask(transaction: Transaction, event: Event) -> None:
         await ask_for_summary(desk, transaction, event)
@@ -115,9 +128,11 @@ def _register_episodes(app: "App", room: "MemoryRoom") -> None:
                 await forget_old_turns(app.recall.desk, space)
                 await cut_messages(app.store, space, before=before)
 
-    app.outbox.subscribe("exchange_captured", KEEP, keep)
-    app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later)
+    app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True)
+    app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True)
     app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)
+    # A model may take minutes: what rules read must not wait behind it.
+    app.jobs.register(READ_TURN, read_again, queue=Queue.JUDGE, limit=WRITING_LIMIT)
     app.outbox.subscribe("episode_closed", SUMMARISE, ask)
     app.outbox.subscribe("conflict_decided", TIE, tie, wants=has_session)
     # A model may take minutes; the episode's own words must not wait behind it.

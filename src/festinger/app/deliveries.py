@@ -15,7 +15,7 @@ from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.attempt import Redact, Setting
 from festinger.jobs.jobs import Asked, Jobs
 from festinger.jobs.run import Run
-from festinger.jobs.work import End, Ending
+from festinger.jobs.work import End, Ending, Priority
 from festinger.store.pool import Store, Transaction
 
 DELIVER = "deliver_event"
@@ -44,6 +44,7 @@ class Deliveries:
             Asked(
                 queue=delivery.queue,
                 lock=delivery.lock,
+                priority=Priority.NEW_STATEMENT if delivery.is_first else Priority.USUAL,
                 ids={
                     "space": delivery.space,
                     "event": str(delivery.event),

@@ -97,7 +97,7 @@ def check_settings(settings: LiveSettings) -> list[Check]:
 
 def check_files(settings: LiveSettings, home: Path) -> list[Check]:
     """Whether home and key are their owner's alone, and whether the disk has room."""
-    checks = [_disk(settings, home)]
+    checks = [check_disk(settings, home)]
     for name, path in (("files.home", home), ("files.key", Path(settings.now.secrets.key_file).expanduser())):
         if path.exists():
             checks.append(_private(name, path))
@@ -113,7 +113,8 @@ def _private(name: str, path: Path) -> Check:
     return ok(name, f"`{path}` is private.")
 
 
-def _disk(settings: LiveSettings, home: Path) -> Check:
+def check_disk(settings: LiveSettings, home: Path) -> Check:
+    """Whether the disk of the home has room."""
     place = next(parent for parent in (home, *home.parents) if parent.exists())
     free = shutil.disk_usage(place).free // MEGABYTE
     limits = settings.now.store

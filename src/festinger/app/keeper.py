@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 
-from festinger.app.doctor import examine, without_store
+from festinger.app.doctor import check_disk, examine, without_store
 from festinger.app.home import home_of
 from festinger.app.local_server import LocalServer
 from festinger.app.loops import LoopDesk, NoLoops
@@ -30,6 +30,8 @@ log = structlog.get_logger(room="app")
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
+FULL_MB = 16
+"""With less than this free, neither the database nor the spool can be relied on to take anything."""
 
 OWNER = ApiKey(
     space=EVERY_SPACE,
@@ -44,6 +46,11 @@ OWNER = ApiKey(
 OpenApp = Callable[[], AbstractAsyncContextManager[App]]
 MoreChecks = Callable[[], Awaitable[Sequence[Check]]]
 Pause = Callable[[float], Awaitable[object]]
+
+
+def no_fault() -> str:
+    """For a process that writes nothing beside the store."""
+    return ""
 
 
 async def no_more_checks() -> Sequence[Check]:
@@ -69,6 +76,7 @@ class Keeper:
         more_checks: MoreChecks = no_more_checks,
         pause: Pause = asyncio.sleep,
         closing: asyncio.Event | None = None,
+        disk_fault: Callable[[], str] = no_fault,
         local: LocalServer | None = None,
     ) -> None:
         self.settings = settings
@@ -81,6 +89,7 @@ class Keeper:
         self._open_app = open_app
         self._more_checks = more_checks
         self._pause = pause
+        self._disk_fault = disk_fault
         self._stop = asyncio.Event()
         self._local = local
 
@@ -96,6 +105,18 @@ class Keeper:
                 "The store is still starting.", hint="Wait a few seconds; `/admin/readyz` says when."
             )
         raise StoreDown(self.problem.message, hint=self.problem.hint)
+
+    def disk(self) -> Check:
+        """How much room the disk of the home has."""
+        return check_disk(self.settings, home_of(self.settings))
+
+    def disk_problem(self) -> StoreDown | None:
+        """Why what is said cannot be kept on disk: it is full, or writing to it failed the last time."""
+        fault, disk = self._disk_fault(), self.disk()
+        if not fault and disk.details["free_mb"] >= FULL_MB:
+            return None
+        reason = f"What is said cannot be written to disk: {fault}." if fault else disk.message
+        return StoreDown(reason, hint="Free some space; nothing else is needed.", kind="disk_full")
 
     async def find_key(self, secret: str) -> ApiKey | None:
         """The live key that has this secret; nobody is known while the store was never there."""

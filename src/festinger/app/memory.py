@@ -176,11 +176,13 @@ class Memory(Conversations, Asking):
         `origin` is believed because this code runs as the owner. `wait` is how many seconds a model may take to say
         what rules cannot. Raises `BadInput`, `TooLarge`, `NotFound` for unknown sources, `Replayed`, `StoreDown`.
         """
+        spoken = origin_of(origin)
         given = Given(
             text=text,
             subject=subject,
             kind=kind,
-            origin=origin_of(origin),
+            origin=spoken,
+            imported=spoken is Origin.DOCUMENT,
             source=source,
             source_confidence=source_confidence,
             event_time=event_time,
@@ -201,7 +203,12 @@ class Memory(Conversations, Asking):
 
         Raises `TooLarge` beyond 10,000 items, `StoreDown`.
         """
-        given = [Given(text=item) if isinstance(item, str) else item for item in items]
+        given = [
+            Given(text=item)
+            if isinstance(item, str)
+            else replace(item, imported=item.origin is Origin.DOCUMENT)
+            for item in items
+        ]
         return await learn_many(self._desk, self._place, given, progress=progress)
 
     async def recall(

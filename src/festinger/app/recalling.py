@@ -26,7 +26,7 @@ from festinger.retrieval.helping import embed_questions, note_outcome
 from festinger.retrieval.holding import Holdings
 from festinger.retrieval.recalled import Item
 from festinger.retrieval.record import prune_recalls
-from festinger.retrieval.turns import embed_turns, index_turns
+from festinger.retrieval.turns import index_turns
 from festinger.retrieval.wish import Wish
 from festinger.store.pool import Transaction
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
@@ -113,7 +113,6 @@ def register_recall(app: "App", room: RecallRoom) -> None:
     async def index(_run: Run) -> None:
         for space in app.directory.ids():
             await index_turns(desk, space, between=app.jobs.courtesy.turn)
-            await embed_turns(desk, space)
             await embed_questions(desk, space)
             await count_words(desk, space)
         await _index_vectors(app, room)

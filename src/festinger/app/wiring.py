@@ -30,6 +30,7 @@ from festinger.app.keyring import Keyring
 from festinger.app.life import END_SECONDS, begin_life, end_life
 from festinger.app.logins import Logins
 from festinger.app.outcomes import OutcomesRoom, build_outcomes, register_outcomes
+from festinger.app.own_model import OwnModel
 from festinger.app.providers import open_providers
 from festinger.app.recalling import RecallRoom, build_recall, register_recall
 from festinger.app.reflecting import register_reflecting
@@ -120,6 +121,8 @@ class App:
     embedder: Embedder | None = None
     reranker: Reranker | None = None
     clause_encoder: ClauseEncoder | None = None
+    own_model: OwnModel = field(default_factory=OwnModel)
+    """The model that clients use, where settings say `auto`."""
     note_reader: NoteReader | None = None
     degraded: tuple[str, ...] = ()
     """What this process goes on without, although it was chosen."""
@@ -132,7 +135,7 @@ class App:
         async def resolve(row: UUID) -> Endpoint:
             return await model_endpoint(self.store, row, space=caller.space, vault=self.vault)
 
-        chosen = self.settings.for_space(caller.space).llm
+        chosen = self.own_model.applied(self.settings.for_space(caller.space).llm, purpose.value)
         return await self.switchboard.model(purpose, caller, settings=chosen, resolve=resolve)
 
     async def reread_settings(self) -> None:

@@ -18,7 +18,7 @@ from festinger.consolidation.resolution import begin_run, resolve
 from festinger.errors import AlreadyRunning
 from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.work import Priority, Queue
 from festinger.llm.call import Caller
 from festinger.llm.port import Model, Purpose
 from festinger.memory.repairing import TakenBack
@@ -125,6 +125,9 @@ def build_world(app: "App") -> WorldRoom:
             transaction, WRITE_CONCEPT, lock=lock, at=at, space=space, concept=concept, tries=tries
         )
 
+    async def has_writer(space: SpaceId) -> bool:
+        return await app.model(Purpose.WRITE, Caller(space=space)) is not None
+
     async def ask_to_learn(transaction: Transaction, space: SpaceId, message: str) -> None:
         await app.jobs.defer(
             transaction, WRITE_CLAIMS, lock=f"{WRITE_CLAIMS}:{space}", space=space, message=message
@@ -149,6 +152,7 @@ def build_world(app: "App") -> WorldRoom:
         terms=terms,
         is_common=is_common,
         ask_to_write=ask_to_write,
+        has_writer=has_writer,
         ask_to_learn=ask_to_learn,
         follow=worlds.follow,
         settle_memory=settle_memory,
@@ -194,7 +198,7 @@ def register_world(app: "App", room: WorldRoom) -> None:
             await run.report(number + 1, note="spaces tended")
 
     app.jobs.register(WRITE_CONCEPT, write_concept, queue=Queue.JUDGE)
-    app.jobs.register(WRITE_CLAIMS, write_message)
+    app.jobs.register(WRITE_CLAIMS, write_message, priority=Priority.NEW_STATEMENT)
     app.jobs.register(
         RESOLVE,
         resolve_everywhere,

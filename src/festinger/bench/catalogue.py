@@ -6,6 +6,7 @@ from festinger.bench.ablation import ABLATION
 from festinger.bench.abstain import ABSTAIN
 from festinger.bench.contradiction import CONTRADICT
 from festinger.bench.dedup import DEDUP
+from festinger.bench.durability import DURABILITY
 from festinger.bench.extraction import EXTRACT
 from festinger.bench.foundation import FOUNDATION
 from festinger.bench.hostile import HOSTILE
@@ -52,6 +53,7 @@ SUITES = {
         SPEED,
         GROWTH,
         PROXY,
+        DURABILITY,
     )
 }
 

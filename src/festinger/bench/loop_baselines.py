@@ -1,8 +1,8 @@
-"""What do the plain ways of finding a loop find?
+"""Plain ways of finding a loop, each as strong as its hour of work allows.
 
-Each is what somebody would write in an hour, and sees exactly what the product sees: the text so far, in the same
-steps. `zlib_tail` gets the limit at which it raises so many false alarms as are allowed, on the very texts on
-which it is then measured.
+`exact_period` sees the text so far, in the same steps as the product; `zlib_tail` weighs the last 2,000 characters of
+the whole reply, which finds more than any other window or looking while it streams. It gets the limit at which it
+raises so many false alarms as are allowed, on the very texts on which it is then measured.
 """
 
 import zlib
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from festinger.proxy.loops.steps import Answer, Item, Step
 
 TIMES, LEAST_CHARS, LONGEST = 3, 36, 600
-TAIL, LEAST_TAIL = 1_500, 250
+TAIL, LEAST_TAIL = 2_000, 200
 ALLOWED = 0.005
 EVERY = 64
 
@@ -37,13 +37,9 @@ def _repeats(tail: str) -> bool:
 
 
 def zlib_ratio(text: str) -> float:
-    """The best that the last 1,500 characters compress at any point of a text."""
-    return min((_compressed(part[-TAIL:]) for part in prefixes(text) if len(part) >= LEAST_TAIL), default=1.0)
-
-
-def _compressed(text: str) -> float:
-    data = text.encode("utf-8", "replace")
-    return len(zlib.compress(data, 1)) / len(data)
+    """The share of its length to which the end of a text compresses; 1 if it is too short to say."""
+    data = text[-TAIL:].encode("utf-8", "replace")
+    return len(zlib.compress(data, 9)) / len(data) if len(text) >= LEAST_TAIL else 1.0
 
 
 def zlib_limit(ordinary: Sequence[float]) -> float:
@@ -55,5 +51,5 @@ def repeat_count(items: Iterable[Item]) -> int:
     """The highest count of equal calls and of equal outputs in a trace, added."""
     done = list(items)
     calls = Counter(item.deed for item in done if isinstance(item, Step))
-    outputs = Counter(item.key.exact if isinstance(item, Answer) else item.result for item in done)
+    outputs = Counter(item.key.exact if isinstance(item, Answer) else item.result.steady for item in done)
     return max(calls.values(), default=0) + max(outputs.values(), default=0)

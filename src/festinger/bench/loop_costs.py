@@ -1,7 +1,6 @@
-"""What does looking for loops cost?
+"""What looking for loops costs, in microseconds.
 
-In microseconds: one look of the rule `period`, one chunk of a stream with all rules, and the history of one request
-whose messages were met before, as all but the newest ones are.
+One chunk of a stream, and the history of one request whose messages were met before, as all but the newest ones are.
 """
 
 import json
@@ -14,10 +13,9 @@ from festinger.bench.result import Metric, Sample, at_most, percentile
 from festinger.bench.suite import PRODUCT
 from festinger.clock import Stopwatch
 from festinger.proxy.loops.message import Call, Message, Role
-from festinger.proxy.loops.period import Tail
 from festinger.proxy.loops.restraint import Allowance
 from festinger.proxy.loops.steps import Keys, steps_of
-from festinger.proxy.loops.stream import LOOK_EVERY, Detector
+from festinger.proxy.loops.stream import Detector
 from festinger.proxy.loops.turns import worst
 from festinger.settings.tree import LoopSettings
 
@@ -25,7 +23,6 @@ HISTORY = 200
 LOOKS = 1_000
 
 METRICS = (
-    Metric(name="loops.period.cost", unit="µs", about="one look of `period`, median", goal=at_most(2)),
     Metric(name="loops.chunk.cost_p50", unit="µs", about="one chunk of a stream, median"),
     Metric(name="loops.chunk.cost_p99", unit="µs", about="one chunk of a stream, p99", goal=at_most(50)),
     Metric(name="loops.turn.cost_p50", unit="µs", about=f"a history of {HISTORY} messages, median"),
@@ -52,14 +49,9 @@ def costs(
     texts: Sequence[str], history: Sequence[Message], *, stopwatch: Stopwatch, settings: LoopSettings
 ) -> list[Sample]:
     """One run over these texts and this history."""
-    looks: list[float] = []
     chunks: list[float] = []
     for text in texts:
-        tail = Tail(
-            least_count=settings.stream.period_notice, least_chars=settings.stream.period_notice_chars
-        )
         detector = Detector(settings.stream, Allowance())
-        looks += (_took(tail.grow, piece, stopwatch) for piece in cut(text, LOOK_EVERY))
         chunks += (_took(detector.feed, piece, stopwatch) for piece in cut(text, CHUNK))
     keys = Keys()
     steps_of(history, keys)
@@ -67,7 +59,6 @@ def costs(
         _took(lambda given: worst(steps_of(given, keys), settings), history, stopwatch) for _ in range(LOOKS)
     ]
     found = {
-        "loops.period.cost": (median(looks), len(looks)),
         "loops.chunk.cost_p50": (median(chunks), len(chunks)),
         "loops.chunk.cost_p99": (percentile(chunks, 0.99), len(chunks)),
         "loops.turn.cost_p50": (median(turns), LOOKS),

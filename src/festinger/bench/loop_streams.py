@@ -1,4 +1,4 @@
-"""How many texts that loop are noticed as they stream past, how soon, and how often is an ordinary one?
+"""Counts the texts that loop and are noticed as they stream past, and the ordinary ones that are.
 
 Texts are fed to the detector as it is shipped, sixteen characters at a time. An ordinary reply that is noticed is a
 false alarm. The plain baselines see the same texts.
@@ -8,11 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
 from typing import Any
 
-from festinger.bench.loop_baselines import exact_period, zlib_limit, zlib_ratio
-from festinger.bench.result import Sample
+from festinger.bench.loop_baselines import exact_period, zlib_ratio
 from festinger.bench.suite import PRODUCT
 from festinger.bench.tally import Item, Tally, counted
 from festinger.proxy.loops.finding import Finding, Severity
@@ -22,7 +20,7 @@ from festinger.settings.tree import StreamLoopSettings
 
 CHUNK = 16
 SHOWS = 3
-"""A loop begins to show with the third time; delay counts from its end."""
+"""A loop shows with the third time."""
 
 EXACT_PERIOD, ZLIB_TAIL = "exact_period", "zlib_tail"
 
@@ -112,9 +110,7 @@ def of_exact_period(looping: Sequence[Text], ordinary: Sequence[Text]) -> list[T
     ]
 
 
-def of_zlib_tail(looping: Sequence[Text], ordinary: Sequence[Text]) -> list[Tally]:
-    limit = zlib_limit([zlib_ratio(text.text) for text in ordinary])
-
+def of_zlib_tail(looping: Sequence[Text], ordinary: Sequence[Text], limit: float) -> list[Tally]:
     def finds(text: Text) -> bool:
         return zlib_ratio(text.text) < limit
 
@@ -157,15 +153,3 @@ def _told(text: Text, told: Mapping[str, str]) -> dict[str, str]:
 
 def _has_cut(findings: Sequence[Finding]) -> bool:
     return any(found.severity is Severity.CUT for found in findings)
-
-
-def delay(looping: Sequence[Text], found: Found) -> list[Sample]:
-    """How many characters after the third time a loop is noticed, in the middle; nothing if none was."""
-    delays = [
-        max(0, found[text.id][0].at - text.shows_at)
-        for text in looping
-        if found[text.id] and text.shows_at is not None
-    ]
-    if not delays:
-        return []
-    return [Sample(metric="loops.delay", system=PRODUCT, value=median(delays), n=len(delays))]

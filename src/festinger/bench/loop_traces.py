@@ -1,4 +1,4 @@
-"""How well does the highest level of a conversation tell wasted effort from honest work?
+"""Ranks recorded conversations by their highest evidence of a loop: wasted effort should stand above honest work.
 
 Recorded traces are read turn by turn, as their requests would have come. The mere length of a trace is scored
 beside us: what does no better than length says little.
@@ -20,6 +20,8 @@ from festinger.proxy.loops.turns import worst
 from festinger.settings.tree import LoopSettings
 
 REPEAT_COUNT, LENGTH = "repeat_count", "length"
+
+SENSITIVE = LoopSettings(thresholds=(2, 3, 4, 5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +83,17 @@ def highest_level(history: Sequence[Message], settings: LoopSettings) -> int:
     return max(levels)
 
 
-def of_the_product(traces: Sequence[Trace], settings: LoopSettings) -> Tally:
-    return _ranked(PRODUCT, traces, lambda trace: highest_level(trace.history, settings))
+def highest_evidence(history: Sequence[Message]) -> float:
+    """The most rounds that any request of this conversation shows."""
+    keys, found = Keys(), [0.0]
+    for end in range(1, len(history) + 1):
+        repeat = worst(steps_of(history[:end], keys), SENSITIVE)
+        found.append(repeat.evidence if repeat else 0.0)
+    return max(found)
+
+
+def of_the_product(traces: Sequence[Trace]) -> Tally:
+    return _ranked(PRODUCT, traces, lambda trace: highest_evidence(trace.history))
 
 
 def of_repeat_count(traces: Sequence[Trace]) -> Tally:

@@ -1,29 +1,36 @@
-"""The suite `loops`: how well and how cheaply is going round in circles noticed?
+"""The suite `loops`: how well and how cheaply going round in circles is noticed, and whether honest work is left alone.
 
-Texts that loop and ordinary replies (`loop_streams`), traces of agents and chats of people (`loop_traces`), and what
-looking costs (`loop_costs`), with the plain baselines beside us. Ordinary replies are what assistants said in public
+Agents and replies that were written for it go through the real proxy (`loop_guard`). Beside them: public texts that
+loop and ordinary replies (`loop_streams`), traces of agents and chats of people (`loop_traces`), and what looking costs
+(`loop_costs`), with the plain baselines beside us. Ordinary replies are what assistants said in public
 chats, and pieces of Python's own library, fenced as a reply would hold them: code repeats itself and is no loop.
 """
 
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from statistics import median
 from typing import Any
 
 from festinger.bench import loop_costs, loop_streams, loop_traces
 from festinger.bench.data import Data, one_of
+from festinger.bench.loop_baselines import zlib_limit, zlib_ratio
+from festinger.bench.loop_guard import Row, Treatment, guarded_proxy, read_rows, treat_all
 from festinger.bench.loop_streams import CUTS, EXACT_PERIOD, NOTICES, ZLIB_TAIL, Text, phrase_of
 from festinger.bench.loop_traces import LENGTH, REPEAT_COUNT, Trace, chat_of, trace_of
 from festinger.bench.result import Kind, Metric, Op, Sample, System, at_least, at_most
-from festinger.bench.suite import Bench, Measured, Suite
-from festinger.bench.tally import Tally
+from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.bench.tally import Item, Tally, counted
 from festinger.settings.tree import LoopSettings
 
 CODEREPETEVAL, TAU, BEAM, TRAIL = "coderepeteval", "tau_airline", "beam100k", "trail"
 
 SOURCES, LABELS, ROLES = ("real", "synthetic"), ("loop", "normal"), ("user", "assistant")
+
+HALVES = ("dev", "held")
+"""One half was there to develop against; the other was only ever measured."""
 
 PIECE = 4_000
 """Characters of one piece of code."""
@@ -60,12 +67,9 @@ METRICS: Sequence[Metric] = (
         name="loops.false_alarms.code", unit="share", about="pieces of code that are noticed (less is better)"
     ),
     Metric(
-        name="loops.delay", unit="chars", about="from the third time to the notice, median", goal=at_most(600)
-    ),
-    Metric(
         name="trail.auroc",
         unit="share",
-        about="traces of wasted effort ranked above others, by the highest level",
+        about="traces of wasted effort ranked above others, by the highest evidence",
         goal=at_least(0.78),
         beside="tau.runs_flagged",
     ),
@@ -74,6 +78,55 @@ METRICS: Sequence[Metric] = (
         unit="share",
         about="ordinary chats that rise above level 0",
         goal=at_most(0.03),
+    ),
+    *(
+        metric
+        for half in HALVES
+        for metric in (
+            Metric(
+                name=f"agents.{half}.nudged",
+                unit="share",
+                about=f"honest agents that are told of a loop ({half})",
+                goal=at_most(0.0114),
+            ),
+            Metric(
+                name=f"agents.{half}.stopped",
+                unit="share",
+                about=f"honest agents that are stopped ({half})",
+                goal=at_most(0),
+            ),
+            Metric(
+                name=f"agents.{half}.broken",
+                unit="share",
+                about=f"stuck agents that are told or stopped ({half})",
+                goal=at_least(0.9),
+                beside=f"agents.{half}.nudged",
+            ),
+            Metric(
+                name=f"agents.{half}.broken_by_stop",
+                unit="share",
+                about=f"stuck agents that are stopped within their few steps ({half})",
+            ),
+            Metric(
+                name=f"streams.{half}.honest_cut",
+                unit="share",
+                about=f"honest repetitive replies that are cut ({half})",
+                goal=at_most(0),
+            ),
+            Metric(
+                name=f"streams.{half}.cut",
+                unit="share",
+                about=f"degenerate replies that are cut ({half})",
+                goal=at_least(0.8),
+                beside=f"streams.{half}.honest_cut",
+            ),
+            Metric(
+                name=f"streams.{half}.delay",
+                unit="chars",
+                about=f"from where a reply degenerates to the cut, median ({half})",
+                goal=at_most(4_000),
+            ),
+        )
     ),
     *loop_costs.METRICS,
 )
@@ -88,6 +141,8 @@ class Sets:
     code: Sequence[Text]
     traces: Sequence[Trace]
     chats: Sequence[Trace]
+    agents: Sequence[Row]
+    replies: Sequence[Row]
 
 
 async def measure(bench: Bench) -> Measured:
@@ -97,25 +152,96 @@ async def measure(bench: Bench) -> Measured:
     ours = [
         *loop_streams.of_the_product(sets.looping, sets.ordinary, found),
         loop_streams.noticed("loops.false_alarms.code", sets.code, found),
-        loop_traces.of_the_product(sets.traces, settings),
+        loop_traces.of_the_product(sets.traces),
         loop_traces.flagged(sets.chats, settings),
     ]
-    theirs = _baselines(sets, bench)
+    limit = zlib_limit([zlib_ratio(text.text) for text in sets.ordinary])
+    theirs = _baselines(sets, bench, limit=limit)
+    bench.say("Driving agents and replies through the proxy.")
+    async with guarded_proxy() as proxy:
+        treated = await treat_all(proxy, sets.agents)
+        cuts = {row["id"]: await proxy.stream(row["text"]) for row in sets.replies}
+    ours += [*_agents(sets.agents, treated), *_replies(PRODUCT, sets.replies, cuts)]
     return Measured(
         tallies=[*ours, *theirs],
         systems=[
             System(name=name, kind=Kind.BASELINE) for name in dict.fromkeys(one.system for one in theirs)
         ],
-        samples=[*loop_streams.delay(sets.looping, found), *_costs(sets, settings, bench)],
+        samples=[*_delays(sets.replies, cuts), *_costs(sets, settings, bench)],
     )
 
 
-def _baselines(sets: Sets, bench: Bench) -> list[Tally]:
+def _agents(agents: Sequence[Row], treated: Mapping[str, Treatment]) -> list[Tally]:
+    """What became of the agents of each half."""
+    found = []
+    for half in HALVES:
+        honest = [row for row in agents if (row["half"], row["label"]) == (half, "honest")]
+        stuck = [row for row in agents if (row["half"], row["label"]) == (half, "loop")]
+        told = {row["id"]: {"category": row["category"], "found": str(treated[row["id"]])} for row in agents}
+        nudged = {row["id"]: treated[row["id"]].nudged is not None for row in agents}
+        stopped = {row["id"]: treated[row["id"]].stopped is not None for row in agents}
+        items: dict[str, list[Item]] = {
+            "nudged": [loop_streams.alarm(row["id"], nudged[row["id"]], told[row["id"]]) for row in honest],
+            "stopped": [loop_streams.alarm(row["id"], stopped[row["id"]], told[row["id"]]) for row in honest],
+            "broken": [
+                counted(row["id"], nudged[row["id"]] or stopped[row["id"]], told=told[row["id"]])
+                for row in stuck
+            ],
+            "broken_by_stop": [counted(row["id"], stopped[row["id"]], told=told[row["id"]]) for row in stuck],
+        }
+        found += [
+            Tally(metric=f"agents.{half}.{name}", system=PRODUCT, items=several)
+            for name, several in items.items()
+        ]
+    return found
+
+
+def _replies(system: str, replies: Sequence[Row], cuts: Mapping[str, object]) -> list[Tally]:
+    """Which replies of each half are cut, or would be by a baseline."""
+    found = []
+    for half in HALVES:
+        own = [row for row in replies if row["half"] == half]
+        is_cut = {row["id"]: cuts[row["id"]] is not None for row in own}
+        honest = [
+            loop_streams.alarm(row["id"], is_cut[row["id"]], {"kind": row["kind"]})
+            for row in own
+            if row["label"] == "honest"
+        ]
+        degenerate = [
+            counted(row["id"], is_cut[row["id"]], told={"kind": row["kind"]})
+            for row in own
+            if row["label"] != "honest"
+        ]
+        found += [
+            Tally(metric=f"streams.{half}.honest_cut", system=system, items=honest),
+            Tally(metric=f"streams.{half}.cut", system=system, items=degenerate),
+        ]
+    return found
+
+
+def _delays(replies: Sequence[Row], cuts: Mapping[str, int | None]) -> list[Sample]:
+    found = []
+    for half in HALVES:
+        late = [
+            at - row["degenerate_from"]
+            for row in replies
+            if row["half"] == half and row["label"] != "honest" and (at := cuts[row["id"]]) is not None
+        ]
+        if late:
+            found.append(
+                Sample(metric=f"streams.{half}.delay", system=PRODUCT, value=median(late), n=len(late))
+            )
+    return found
+
+
+def _baselines(sets: Sets, bench: Bench, *, limit: float) -> list[Tally]:
     found: list[Tally] = []
     if bench.wants(EXACT_PERIOD):
         found += loop_streams.of_exact_period(sets.looping, sets.ordinary)
     if bench.wants(ZLIB_TAIL):
-        found += loop_streams.of_zlib_tail(sets.looping, sets.ordinary)
+        found += loop_streams.of_zlib_tail(sets.looping, sets.ordinary, limit)
+        light = {row["id"]: True if zlib_ratio(row["text"]) < limit else None for row in sets.replies}
+        found += _replies(ZLIB_TAIL, sets.replies, light)
     if bench.wants(REPEAT_COUNT):
         found.append(loop_traces.of_repeat_count(sets.traces))
     if bench.wants(LENGTH):
@@ -152,6 +278,8 @@ def read(data: Data) -> Sets:
             for row in trail[: data.limit]
         ],
         chats=[Trace(id=str(row["id"]), history=chat_of(row["steps"])) for row in tau],
+        agents=data.sampled(read_rows("loop_agents"), by=lambda row: str(row["id"])),
+        replies=data.sampled(read_rows("loop_agent_streams"), by=lambda row: str(row["id"])),
     )
 
 

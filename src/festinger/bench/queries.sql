@@ -36,3 +36,8 @@ from memory_link l where l.space_id = %(space)s
 union all
 select 'vector ' || v.memory_id || ' ' || v.purpose || ' ' || v.model, md5(v.embedding::text)
 from memory_vector v where v.space_id = %(space)s;
+
+-- name: texts_said
+-- How often each text of a person was captured.
+select m.text, count(*) as times from exchange_message m
+where m.space_id = %(space)s and m.origin = 'person' group by m.text;

@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -224,6 +224,8 @@ def states_flatly(text: str, item: Mapping[str, Any]) -> bool:
 
 def is_about(note: str, item: Mapping[str, Any]) -> bool:
     """Whether a line of notes tells something of an item."""
+    if any(holds(note, [need]) for need in item["needs"]):
+        return True
     words = set(_WORD.findall(note.casefold()))
     facts = [set(_WORD.findall(fact.casefold())) for fact in item["facts"]]
     return any(fact and len(words & fact) >= COVERED * min(len(fact), len(words)) for fact in facts)
@@ -249,6 +251,9 @@ async def _served(bench: Bench) -> AsyncIterator[tuple[aiohttp.ClientSession, st
     try:
         async with throw_away_home(folder, stopwatch=bench.stopwatch) as home:
             program = serving(home, upstream_port=runner.addresses[0][1])
+            # The stub is no model that could read for us.
+            alone = {**program.environment, "FESTINGER_LLM__WRITE": "", "FESTINGER_LLM__JUDGE": ""}
+            program = replace(program, environment=alone)
             async with (
                 running(program, core=None, stopwatch=bench.stopwatch),
                 aiohttp.ClientSession(

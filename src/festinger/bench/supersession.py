@@ -3,7 +3,10 @@
 Streams are learnt in order and compared with their key: facts of which the later value stands (FactConsolidation),
 a life in which some things change, some cannot and some live side by side (MemConflict), and chains of rules
 (SupersessionBench). One setting for all: whoever lets the newest win is right on the first and wrong on the second.
-Questions are answered by the plain `bm25` ranking over what is active, so that only what is held makes a difference.
+
+Facts go the way a user goes: a memory opened with its defaults learns them, once as a document and once as a person's
+word, and is asked by `recall`. Beside it stand plain rankings of all facts: `bm25` with ties to the newer one, and
+`newest_80`, the newest within 80 % of the best score.
 """
 
 import math
@@ -11,13 +14,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from festinger.app.memory import open as open_memory
+from festinger.bench.house import throw_away_home
 from festinger.bench.judging import Pair, Texts, baselines, embedded, pairs_of, said, stripped
 from festinger.bench.result import Metric, Op, Sample, at_least, at_most
 from festinger.bench.streams import Held, Learner, learnt, nearest_wins
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, counted
-from festinger.ids import Origin
+from festinger.ids import MemoryId, Origin
 from festinger.judge.judgement import Relation
+from festinger.memory.given import Given
+from festinger.memory.learned import Learned
 
 FC, MC, SSB = "factconsolidation", "memconflict", "supersessionbench"
 SIZES = ("6k", "32k")
@@ -25,6 +32,10 @@ BASELINES: Mapping[str, Learner] = {
     "nearest_wins_70": nearest_wins(0.70),
     "nearest_wins_80": nearest_wins(0.80),
 }
+RANKINGS: Mapping[str, float] = {"bm25": 1.0, "newest_80": 0.8}
+"""Plain rankings of all facts: the newest of those that reach this share of the best score answers."""
+SPOKEN: Mapping[Origin, str] = {Origin.DOCUMENT: "", Origin.PERSON: ".person"}
+"""As whose word facts are learnt, and how that stands in the name of a metric."""
 KINDS = ("static", "conditional", "distractor", "dynamic")
 
 Rows = Sequence[Mapping[str, Any]]
@@ -37,11 +48,18 @@ def _share(name: str, about: str, goal: Any) -> Metric:
 METRICS = (
     *(
         metric
-        for size, answers, stale in (("6k", 0.99, 0.0), ("32k", 0.98, 0.005))
+        for spoken in SPOKEN.values()
+        for size, answers, stale in (("6k", 0.99, 0.0), ("32k", 0.97, 0.01))
         for metric in (
-            _share(f"fc{size}.answer_at_1", f"questions answered by what stands ({size})", at_least(answers)),
             _share(
-                f"fc{size}.stale_at_1", f"questions answered by what was replaced ({size})", at_most(stale)
+                f"fc{size}{spoken}.answer_at_1",
+                f"questions answered by what stands ({size})",
+                at_least(answers),
+            ),
+            _share(
+                f"fc{size}{spoken}.stale_at_1",
+                f"questions answered by what was replaced ({size})",
+                at_most(stale),
             ),
         )
     ),
@@ -76,19 +94,23 @@ async def measure(bench: Bench) -> Measured:
         + [text for pair in pairs for text in (pair.a, pair.b)]
     )
     systems = {PRODUCT: learnt, **{name: each for name, each in BASELINES.items() if bench.wants(name)}}
-    tallies: list[Tally] = []
+    rankings = [name for name in RANKINGS if bench.wants(name)]
+    tallies = await real_path(bench, facts, asked)
     for system, learner in systems.items():
         bench.say(f"Learning the streams: {system}.")
-        for size in SIZES:
-            held = learner(texts, [row["text"] for row in facts[size]], Origin.DOCUMENT)
-            tallies += answers(system, size, facts[size], asked[size], held)
-            tallies += retirements(system, facts[size], held) if size == "32k" else []
+        if system != PRODUCT:
+            for size in SIZES:
+                held = learner(texts, [row["text"] for row in facts[size]], Origin.DOCUMENT)
+                tallies += ranked(system, size, facts[size], asked[size], active=held.active())
+                tallies += retirements(system, facts[size], held) if size == "32k" else []
         tallies += memconflict(system, texts, lives, learner)
         tallies.append(chains_exact(system, texts, chains, learner))
+    for name in rankings:
+        for size in SIZES:
+            tallies += ranked(name, size, facts[size], asked[size], within=RANKINGS[name])
     macro = Sample(metric="ssb.pairs.macro_f1", system=PRODUCT, value=macro_f1(texts, pairs), n=len(pairs))
-    return Measured(
-        tallies=tallies, samples=[macro], systems=baselines([name for name in systems if name != PRODUCT])
-    )
+    others = [name for name in (*systems, *rankings) if name != PRODUCT]
+    return Measured(tallies=tallies, samples=[macro], systems=baselines(others))
 
 
 def _facts(bench: Bench, size: str) -> Rows:
@@ -103,12 +125,75 @@ def _asked(bench: Bench, size: str, facts: Rows) -> Rows:
     return [row for row in rows if row.get("gold") and known.issuperset(row["gold"])]
 
 
-def answers(system: str, size: str, facts: Rows, asked: Rows, held: Held) -> list[Tally]:
-    """Whether the first active fact for a question is the standing one, or one that was replaced."""
-    single = [row for row in asked if row.get("hops") == "single" and row.get("gold")]
-    rank = bm25([facts[place]["text"] for place in held.active()])
-    ids = [facts[place]["id"] for place in held.active()]
-    first = {row["id"]: ids[rank(row["text"])] if ids else None for row in single}
+async def real_path(bench: Bench, facts: Mapping[str, Rows], asked: Mapping[str, Rows]) -> list[Tally]:
+    """Learn and recall as a user does, each stream in a memory of its own."""
+    tallies: list[Tally] = []
+    for origin, spoken in SPOKEN.items():
+        for size in SIZES:
+            name = f"fc{size}{spoken}"
+            bench.say(f"Learning the facts of {size} as the word of a {origin.value}.")
+            folder = bench.folder / name
+            folder.mkdir(mode=0o711, exist_ok=True)
+            async with throw_away_home(folder, stopwatch=bench.stopwatch) as home:
+                settings = {"home": str(home), "offline": True, "store.stop_when_idle": False}
+                async with open_memory(settings) as memory:
+                    learned = await memory.learn_many(
+                        [Given(text=row["text"], origin=origin) for row in facts[size]]
+                    )
+                    ids = {
+                        each.memory.id: row["id"]
+                        for each, row in zip(learned, facts[size], strict=True)
+                        if each.memory
+                    }
+                    first: dict[str, str | None] = {}
+                    for row in single_hop(asked[size]):
+                        found = (await memory.recall(row["text"])).items
+                        first[row["id"]] = ids.get(MemoryId(found[0].id)) if found else None
+            tallies += answers(PRODUCT, name, asked[size], first)
+            if (origin, size) == (Origin.DOCUMENT, "32k"):
+                tallies += retirements(PRODUCT, facts[size], held_after(learned))
+    return tallies
+
+
+def held_after(learned: Sequence[Learned]) -> Held:
+    """What became of statements, by their place, as `learn` told."""
+    places = {each.memory.id: place for place, each in enumerate(learned) if each.memory}
+    held = Held()
+    for place, each in enumerate(learned):
+        if each.memory and places[each.memory.id] != place:
+            held.merged_into[place] = places[each.memory.id]
+        held.superseded_by |= {places[old]: place for old in each.superseded}
+        if each.pending:
+            held.pending.add(place)
+    return held
+
+
+def single_hop(asked: Rows) -> Rows:
+    return [row for row in asked if row.get("hops") == "single" and row.get("gold")]
+
+
+def ranked(
+    system: str,
+    size: str,
+    facts: Rows,
+    asked: Rows,
+    *,
+    active: Sequence[int] | None = None,
+    within: float = 1.0,
+) -> list[Tally]:
+    """What a plain ranking of facts answers, whoever is said to have stated them."""
+    ids = [facts[place]["id"] for place in (range(len(facts)) if active is None else active)]
+    text = {row["id"]: row["text"] for row in facts}
+    best = bm25([text[each] for each in ids], within=within)
+    first = {row["id"]: ids[best(row["text"])] if ids else None for row in single_hop(asked)}
+    return [
+        tally for spoken in SPOKEN.values() for tally in answers(system, f"fc{size}{spoken}", asked, first)
+    ]
+
+
+def answers(system: str, name: str, asked: Rows, first: Mapping[str, str | None]) -> list[Tally]:
+    """Whether the first fact for a question is the standing one, or one that was replaced."""
+    single = single_hop(asked)
     right = [
         counted(row["id"], first[row["id"]] in row["gold"], told={"text": row["text"]}) for row in single
     ]
@@ -121,13 +206,15 @@ def answers(system: str, size: str, facts: Rows, asked: Rows, held: Held) -> lis
         for row in single
     ]
     return [
-        Tally(metric=f"fc{size}.answer_at_1", system=system, items=right),
-        Tally(metric=f"fc{size}.stale_at_1", system=system, items=stale),
+        Tally(metric=f"{name}.answer_at_1", system=system, items=right),
+        Tally(metric=f"{name}.stale_at_1", system=system, items=stale),
     ]
 
 
-def bm25(corpus: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> Callable[[str], int]:
-    """The place of the best text for a question; of equals, the newer one."""
+def bm25(
+    corpus: Sequence[str], *, k1: float = 1.2, b: float = 0.75, within: float = 1.0
+) -> Callable[[str], int]:
+    """The place of the newest text for a question that reaches the share `within` of the best score."""
     bags = [Counter(stripped(text)) for text in corpus]
     lengths = [sum(bag.values()) for bag in bags]
     mean = sum(lengths) / max(1, len(lengths))
@@ -146,7 +233,8 @@ def bm25(corpus: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> Callable
             )
             for bag, length in zip(bags, lengths, strict=True)
         ]
-        return max(range(len(scores)), key=lambda place: (scores[place], place))
+        enough = within * max(scores)
+        return max(place for place, score in enumerate(scores) if score >= enough)
 
     return best
 

@@ -5,7 +5,7 @@ file. It brings every room, so `porch` imports it only when the port already ans
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 
@@ -99,6 +99,7 @@ def built(plan: Plan) -> House:
         more_checks=more_checks,
         closing=plan.closing,
         local=plan.local,
+        disk_fault=lambda: writer.disk_fault,
     )
     mind, beside = WorldMind(lambda: keeper.app), Background()
     modelfiles = Modelfiles(plan.upstream, beside=beside)
@@ -110,13 +111,7 @@ def built(plan: Plan) -> House:
         restate=restating(lambda: keeper.app),
         modelfile=modelfiles.find,
     )
-    writer = Writer(
-        lambda: keeper.app,
-        Spool(Layout(home=home_of(plan.settings)).spool, name=str(plan.tools.new_id())),
-        settings=lambda: plan.settings.now.proxy,
-        stopwatch=plan.tools.stopwatch,
-        redact=lambda space: Terms(memory=plan.settings.for_space(space).memory).redact,
-    )
+    writer = _writer(plan, lambda: keeper.app)
     chronicle = StoredChronicle(
         lambda: keeper.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy
     )
@@ -140,4 +135,14 @@ def built(plan: Plan) -> House:
         chronicle=chronicle,
         writer=writer,
         learner=learner,
+    )
+
+
+def _writer(plan: Plan, app: Callable[[], App | None]) -> Writer:
+    return Writer(
+        app,
+        Spool(Layout(home=home_of(plan.settings)).spool, name=str(plan.tools.new_id())),
+        settings=lambda: plan.settings.now.proxy,
+        stopwatch=plan.tools.stopwatch,
+        redact=lambda space: Terms(memory=plan.settings.for_space(space).memory).redact,
     )

@@ -12,6 +12,9 @@ from festinger.cli.plain import SHORT_ID
 from festinger.cli.shelf import shelf
 from festinger.errors import BadInput
 
+MOST_RELEASED = 10_000
+"""Memories in quarantine among which those of a source are looked for."""
+
 Id = Annotated[str, typer.Argument(help="Id of the memory, or its beginning.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At most so many.")]
 
@@ -22,6 +25,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="memories")
     listing(group, may_ask_server=True)(list_memories)
     command(group, "show", may_ask_server=True)(show_memory)
+    command(group, "release", may_ask_server=True)(release_memories)
     command(app, "why", may_ask_server=True)(tell_why)
     command(app, "history", may_ask_server=True)(tell_history)
     command(app, "changes", may_ask_server=True)(list_changes)
@@ -107,6 +111,28 @@ async def show_memory(desk: Desk, memory: Id) -> None:
         found = await memories.memory(memory)
     rows = ((name, value) for name, value in found.items() if value not in (None, [], {}, ""))
     desk.show(found, table=desk.table(("", ""), rows))
+
+
+async def release_memories(
+    desk: Desk,
+    memories: Annotated[list[str] | None, typer.Argument(help="Ids, or their beginnings.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="All that came from here.")] = None,
+) -> None:
+    """Let memories out of quarantine: those named, or all of a source.
+
+    Example: festinger memories release --source facts.txt
+    """
+    if bool(memories) is (source is not None):
+        raise BadInput("Name memories, or a source.", hint="`festinger memories list --status quarantined`")
+    async with shelf(desk, learns=True) as found:
+        ids = list(memories or ())
+        if source is not None:
+            locked = await found.memories({"status": "quarantined"}, limit=MOST_RELEASED)
+            ids = [each["id"] for each in locked if each["source"] == source]
+        released = [await found.release(id_) for id_ in ids]
+    rows = ((each["id"][:SHORT_ID], each["content"], each["status"]) for each in released)
+    table = desk.table(("id", "content", "status"), rows)
+    desk.show(released, table=table, text="Nothing of this source is in quarantine.")
 
 
 async def tell_why(desk: Desk, memory: Id) -> None:

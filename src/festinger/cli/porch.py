@@ -1,8 +1,8 @@
-"""What does the door do while the rooms behind it are still being loaded?
+"""Serve while the rest of the program is still being loaded.
 
-Loading every room takes a second or two, and opening the store longer. The door waits for neither: it holds a
-`Porch`. Requests for models pass; whoever asks for our own pages or shows a key waits here until the rooms are
-loaded. What they then meet is `house`.
+Loading it takes a second or two, and opening the store longer. The proxy waits for neither: it holds a `Porch`.
+Requests for models pass, and what is said in them is held in memory and captured once everything is loaded; whoever
+asks for our own pages or shows a key waits here until then. What they then meet is `house`.
 """
 
 import asyncio
@@ -15,9 +15,13 @@ from festinger.app.local_server import LocalServer
 from festinger.app.tools import Tools
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.proxy.attending import Attended
+from festinger.proxy.edge import going_on
+from festinger.proxy.ending import Ended
+from festinger.proxy.framing import Frame
 from festinger.proxy.guard import Visit
 from festinger.proxy.headers import RawHeaders
 from festinger.proxy.passed import Passed
+from festinger.proxy.tap import Ending, Stored
 from festinger.proxy.telling import MemoryResult, MemoryTold, Reason
 from festinger.proxy.upstream import Upstream
 from festinger.settings.live import LiveSettings
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from festinger.cli.house import House
 
 NO_STORE = MemoryTold(result=MemoryResult.NOT_READY, reason=Reason.STORE)
+EARLY_BYTES = 64 * 2**20
+"""Bodies of requests that are held until everything is loaded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +49,52 @@ class Plan:
     say: Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlyExchange:
+    """A request that passed before memory was loaded, with its response."""
+
+    visit: Visit
+    headers: RawHeaders
+    body: bytes
+    settings: ProxySettings
+    frames: list[Frame]
+    ended: Ended
+
+
+class EarlyListener:
+    """Holds a response until somebody can capture it."""
+
+    def __init__(
+        self, porch: "Porch", visit: Visit, headers: RawHeaders, body: bytes, settings: ProxySettings
+    ) -> None:
+        self._porch = porch
+        self._visit, self._headers, self._body, self._settings = visit, headers, body, settings
+        self._frames: list[Frame] = []
+
+    def hear(self, frame: Frame) -> Ending | None:
+        self._frames.append(frame)
+        return None
+
+    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
+        return self._porch.take_early(
+            EarlyExchange(
+                visit=self._visit,
+                headers=self._headers,
+                body=self._body,
+                settings=self._settings,
+                frames=self._frames,
+                ended=how,
+            )
+        )
+
+
 class Porch:
     """Where callers wait for the house."""
 
     def __init__(self) -> None:
         self._house: asyncio.Future[House] = asyncio.get_running_loop().create_future()
+        self._early: list[EarlyExchange] = []
+        self._early_bytes = 0
 
     async def open_house(self, plan: Plan, *, stop: asyncio.Event) -> None:
         """Load the rooms beside the running server, let callers in, and hold everything open until `stop`."""
@@ -55,6 +102,9 @@ class Porch:
         rooms = await asyncio.to_thread(import_module, "festinger.cli.house")
         house: House = rooms.built(plan)
         self._house.set_result(house)
+        early, self._early = self._early, []
+        for exchange in early:
+            self.take_early(exchange)
         await house.live(stop)
 
     async def house(self) -> "House":
@@ -79,16 +129,34 @@ class Porch:
     async def attend(
         self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> Attended:
-        """What a request brings to mind. Until the rooms are loaded it passes as it came; while they are loaded
-        and have no store, it is listened to all the same, and what was said waits for the store."""
+        """What a request brings to mind. Until everything is loaded, and while there is no store, it passes as it
+        came, but it is listened to all the same: what was said waits for the store."""
         if not self._house.done():
-            return Attended(body=body, told=NO_STORE)
+            listener = EarlyListener(self, visit, headers, body, settings)
+            return Attended(body=body, told=NO_STORE, listener=listener)
         house = self._house.result()
         with house.serving():
             attended = await house.attendant.attend(visit, headers, body, settings=settings)
         if not self.ready() and attended.told and attended.told.result is MemoryResult.NOT_READY:
             return replace(attended, told=NO_STORE)
         return attended
+
+    def take_early(self, exchange: EarlyExchange) -> Stored | None:
+        """Capture an exchange that began before everything was loaded, now or as soon as it is."""
+        if self._house.done():
+            with going_on("early capture"):
+                return self._house.result().attendant.take_early(
+                    exchange.visit,
+                    exchange.headers,
+                    exchange.body,
+                    frames=exchange.frames,
+                    ended=exchange.ended,
+                    settings=exchange.settings,
+                )
+        elif self._early_bytes + len(exchange.body) <= EARLY_BYTES:
+            self._early_bytes += len(exchange.body)
+            self._early.append(exchange)
+        return None
 
     def passed(self, request: Passed) -> None:
         """A request is over; before the rooms are loaded nobody can write it down."""

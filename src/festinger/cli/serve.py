@@ -103,3 +103,6 @@ def _greet(desk: Desk, settings: LiveSettings, sockets: Sequence[socket.socket])
     base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     desk.say(f"Festinger listens on {base} and forwards to {settings.now.proxy.upstream}.")
     desk.say(f"Point your client at {base} (OpenAI clients: {base}/v1). How it is: {base}/admin")
+    desk.say(
+        "A local model that your client uses also reads and judges in the background; `llm.write: ''` stops that."
+    )

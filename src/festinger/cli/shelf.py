@@ -38,6 +38,7 @@ class Shelf(Protocol):
     async def learn_many(self, statements: Sequence[Document]) -> list[Document]: ...
     async def memories(self, query: Query, *, limit: int) -> list[Document]: ...
     async def memory(self, id_: str) -> Document: ...
+    async def release(self, id_: str) -> Document: ...
     async def why(self, id_: str) -> Document: ...
     async def history(self, id_: str) -> Document: ...
     async def changes(self, query: Query, *, limit: int) -> list[Document]: ...
@@ -81,6 +82,11 @@ class FromServer:
 
     async def memory(self, id_: str) -> Document:
         return await self._ask("GET", f"/memories/{quote(id_, safe='')}")
+
+    async def release(self, id_: str) -> Document:
+        released = await self._ask("POST", f"/memories/{quote(id_, safe='')}/release")
+        memory: Document = released["memory"]
+        return memory
 
     async def why(self, id_: str) -> Document:
         return await self._ask("GET", f"/memories/{quote(id_, safe='')}/why")
@@ -193,6 +199,9 @@ class FromStore:
 
     async def memory(self, id_: str) -> Document:
         return as_sent((await (await self._eyes(id_)).get(id_)).as_json())
+
+    async def release(self, id_: str) -> Document:
+        return as_sent((await self._memory.release(id_, by=who())).memory.as_json())
 
     async def why(self, id_: str) -> Document:
         return as_sent((await (await self._eyes(id_)).why(id_)).as_json())

@@ -37,7 +37,7 @@ class AdaptedClassifier:
     async def logits(self, texts: Sequence[str]) -> list[float]:
         if not texts:
             return []
-        vectors = await self._runner.rows(list(texts))
+        vectors = await self._runner.rows(list(texts), is_urgent=True)
         return [float(each) for each in vectors @ self._head * SCALE + self._bias]
 
     async def close(self) -> None:

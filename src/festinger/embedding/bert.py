@@ -126,13 +126,17 @@ def as_model(graph: Graph, dimensions: int) -> bytes:
     return bytes(model.SerializeToString())
 
 
+ADAPTED = (".down", ".up")
 _LOADED: WeakValueDictionary[tuple[str, str], Array] = WeakValueDictionary()
 
 
 def large_arrays(graph: Graph, source: Path) -> dict[str, Array]:
-    """The weights that are handed to the runtime; those that another session of this process holds are shared."""
+    """The weights that are handed to the runtime; those that another session of this process holds are shared.
+
+    What belongs to an adapter is its own, under the same names as another adapter's.
+    """
     return {
-        name: _LOADED.setdefault((str(source), name), array)
+        name: array if name.endswith(ADAPTED) else _LOADED.setdefault((str(source), name), array)
         for name, array in graph.arrays.items()
         if is_large(array)
     }

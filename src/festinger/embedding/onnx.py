@@ -49,7 +49,7 @@ class OnnxEngine:
         self._weights = weights
 
     async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
-        return await self._runner.rows(texts)
+        return await self._runner.rows(texts, is_urgent=purpose is Purpose.QUERY)
 
     async def close(self) -> None:
         self._runner.close()

@@ -1,13 +1,16 @@
 """May this address be spoken to?
 
 A provider on this machine always may. One beyond it is used only because a person named it in the settings, and
-never when offline.
+never when offline. No name leads to a link-local or metadata address: that is checked on the resolved address, at the
+moment of connecting.
 """
 
+import socket
+from typing import Any
 from urllib.parse import urlsplit
 
 from festinger.errors import BadSetting, ProviderRefused
-from festinger.text.loopback import stays_here
+from festinger.text.loopback import is_forbidden, stays_here
 
 
 def allowed(url: str, *, offline: bool) -> str:
@@ -20,3 +23,15 @@ def allowed(url: str, *, offline: bool) -> str:
             hint="Unset `FESTINGER_OFFLINE`, or choose a provider on this machine.",
         )
     return url.rstrip("/")
+
+
+def open_checked_socket(info: Any) -> socket.socket:
+    """A socket for a resolved address, for aiohttp's `socket_factory`. Raises `OSError` for a forbidden one."""
+    family, kind, protocol, _, where = info
+    if is_forbidden(where[0]):
+        raise ForbiddenAddress
+    return socket.socket(family, kind, protocol)
+
+
+class ForbiddenAddress(OSError):
+    """The name leads to a link-local or metadata address, which is never connected to."""

@@ -67,17 +67,22 @@ class Runner:
         self._threads = ThreadPoolExecutor(
             WORKERS, thread_name_prefix="festinger-embedding", initializer=give_way
         )
+        self._urgent = ThreadPoolExecutor(WORKERS, thread_name_prefix="festinger-urgent")
 
-    async def rows(self, texts: Sequence[str] | Sequence[tuple[str, str]]) -> Numbers:
-        """One row a text or pair of texts, in their order."""
-        encodings = await self._in_thread(self._tokenizer.encode_batch, list(texts))
+    async def rows(
+        self, texts: Sequence[str] | Sequence[tuple[str, str]], *, is_urgent: bool = False
+    ) -> Numbers:
+        """One row a text or pair of texts, in their order. What a request waits for is urgent: it does not give way."""
+        threads = self._urgent if is_urgent else self._threads
+        encodings = await _in_thread(threads, self._tokenizer.encode_batch, list(texts))
         EMBEDDING_CLIPPED.inc(sum(bool(encoding.overflowing) for encoding in encodings))
         places = runs([len(encoding.ids) for encoding in encodings], size=self._size)
-        rows = [await self._in_thread(self._run, [encodings[place] for place in run]) for run in places]
+        rows = [await _in_thread(threads, self._run, [encodings[place] for place in run]) for run in places]
         return np.concatenate(rows)[np.argsort(np.concatenate(places))]
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._urgent):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, encodings: Sequence[Encoding]) -> Numbers:
         feed = padded(encodings)
@@ -88,8 +93,9 @@ class Runner:
             raise ProviderRefused(f"The model could not be run: {error}") from error
         return self._read(first, feed["attention_mask"])
 
-    async def _in_thread(self, deed: Callable[[A], B], given: A) -> B:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, deed, given)
+
+async def _in_thread(threads: ThreadPoolExecutor, deed: Callable[[A], B], given: A) -> B:
+    return await asyncio.get_running_loop().run_in_executor(threads, deed, given)
 
 
 def give_way() -> None:

@@ -12,7 +12,7 @@ import aiohttp
 import orjson
 
 from festinger.embedding.embedder import Supplies
-from festinger.embedding.reach import allowed
+from festinger.embedding.reach import allowed, open_checked_socket
 from festinger.errors import ProviderDown, ProviderRefused
 
 LARGEST_ANSWER = 128 * 2**20
@@ -63,7 +63,8 @@ class Wire:
         if self._given is not None:
             return self._given
         if self._own is None:
-            self._own = aiohttp.ClientSession()
+            connector = aiohttp.TCPConnector(socket_factory=open_checked_socket)
+            self._own = aiohttp.ClientSession(connector=connector)
         return self._own
 
     def _refusal(self, status: int, answer: bytes) -> ProviderDown | ProviderRefused:

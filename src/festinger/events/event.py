@@ -59,6 +59,8 @@ class Delivery:
     subscriber: str
     subject: str
     queue: str
+    is_first: bool = False
+    """Whether it goes before what else waits in its queue."""
 
     @property
     def lock(self) -> str:

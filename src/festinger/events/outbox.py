@@ -51,6 +51,7 @@ class Subscription:
     deed: Deed
     queue: str
     wants: Wants
+    is_first: bool = False
 
 
 class Outbox:
@@ -70,16 +71,17 @@ class Outbox:
         *,
         queue: str = DEFAULT_QUEUE,
         wants: Wants = everything,
+        is_first: bool = False,
     ) -> None:
         """Let `deed` hear of every event called `name` from now on, or of those that it `wants`.
 
-        Subscribers have no order among them.
+        Subscribers have no order among them; the deliveries of one that `is_first` go before others in its queue.
         """
         shape_of(name)
         if subscriber in self._subscriptions[name]:
             raise FestingerError(f"`{subscriber}` subscribes to `{name}` twice.")
         self._subscriptions[name][subscriber] = Subscription(
-            event=name, subscriber=subscriber, deed=deed, queue=queue, wants=wants
+            event=name, subscriber=subscriber, deed=deed, queue=queue, wants=wants, is_first=is_first
         )
 
     def subscribers(self, name: str) -> Mapping[str, Subscription]:
@@ -231,4 +233,5 @@ def _delivery(subscription: Subscription, event: Event) -> Delivery:
         subscriber=subscription.subscriber,
         subject=event.subject,
         queue=subscription.queue,
+        is_first=subscription.is_first,
     )

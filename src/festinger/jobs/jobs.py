@@ -19,7 +19,7 @@ from festinger.errors import AlreadyRunning, FestingerError, NotFound, Refused
 from festinger.jobs.attempt import Desk, Redact, Retries, Setting, attempt
 from festinger.jobs.courtesy import Courtesy
 from festinger.jobs.engine import StoreConnector, engine_faults
-from festinger.jobs.work import DEFAULT_LIMIT, Deed, Ending, Queue, Watch, Work, checked_ids
+from festinger.jobs.work import DEFAULT_LIMIT, Deed, Ending, Priority, Queue, Watch, Work, checked_ids
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -39,6 +39,7 @@ class Asked:
 
     queue: str
     lock: str | None = None
+    priority: Priority = Priority.USUAL
     ids: Mapping[str, Any]
 
 
@@ -96,6 +97,7 @@ class Jobs(Mapping[str, Work]):
         timezone: str = "",
         limit: timedelta = DEFAULT_LIMIT,
         low_value: bool = False,
+        priority: Priority = Priority.USUAL,
     ) -> Work:
         """Make a deed known. `schedule` is a cron line, or the settings key that holds one."""
         if name in self._works:
@@ -108,13 +110,16 @@ class Jobs(Mapping[str, Work]):
             timezone=timezone,
             limit=limit,
             low_value=low_value,
+            priority=priority,
         )
         self._works[name] = work
 
         async def tried(context: JobContext, /, **ids: Any) -> None:
             await attempt(self.desk, work, context, ids)
 
-        self.engine.task(name=name, queue=work.queue.value, pass_context=True, retry=Retries())(tried)
+        self.engine.task(
+            name=name, queue=work.queue.value, priority=priority, pass_context=True, retry=Retries()
+        )(tried)
         return work
 
     @property
@@ -155,9 +160,9 @@ class Jobs(Mapping[str, Work]):
     async def defer_all(self, transaction: Transaction, name: str, asked: Sequence[Asked]) -> None:
         """Put many jobs of one kind into their queues, in this order and in one round trip."""
         jobs = [
-            self.engine.configure_task(name, lock=each.lock, queue=Queue(each.queue).value).make_new_job(
-                **checked_ids(name, each.ids)
-            )
+            self.engine.configure_task(
+                name, lock=each.lock, queue=Queue(each.queue).value, priority=each.priority
+            ).make_new_job(**checked_ids(name, each.ids))
             for each in asked
         ]
         with engine_faults():

@@ -7,7 +7,7 @@ often it is tried is decided by the neighbours of this module.
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Any
 
 from festinger.errors import BadInput
@@ -31,6 +31,14 @@ class Queue(StrEnum):
     SEND = "send"
 
 
+class Priority(IntEnum):
+    """Which waiting job of a queue is begun first."""
+
+    USUAL = 0
+    NEW_STATEMENT = 10
+    """Somebody has just said it and may ask about it next."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """One registered kind of job. `schedule` is a cron line, or the settings key that holds one; `timezone` is
@@ -47,6 +55,7 @@ class Work:
     timezone: str = ""
     limit: timedelta = DEFAULT_LIMIT
     low_value: bool = False
+    priority: Priority = Priority.USUAL
 
 
 class End(StrEnum):

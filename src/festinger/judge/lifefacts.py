@@ -27,7 +27,7 @@ _ALONE = re.compile(
 )
 _BORN = re.compile(rf"\b[Bb]orn(?: and raised)? in {_PLACE}")
 _LISTED_BIRTH = re.compile(
-    r"\b(?:lists?|show|give)s? ([A-Z][^.;]*?) as (?:the|their|his|her) (?:place of birth|birthplace)"
+    r"\b(?:lists?|show|give)s? ([A-Z][^.;]{0,100}?) as (?:the|their|his|her) (?:place of birth|birthplace)"
 )
 _STUDIED = re.compile(
     rf"\b(?:degrees?|coursework|diplomas?|majored|bachelor'?s?|master'?s?)(?: and [a-z]+){{0,2}} in {_PLACE.replace('[A-Z]', '[A-Za-z]')}"

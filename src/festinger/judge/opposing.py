@@ -6,6 +6,7 @@ whether both speak of the same thing at all.
 """
 
 from collections import Counter
+from itertools import pairwise
 
 from festinger.judge.case import EVIDENT, LIKELY, PERHAPS, Case
 from festinger.judge.guards import Compared
@@ -14,6 +15,7 @@ from festinger.judge.lifefacts import USER
 from festinger.judge.opposites import alike, is_being
 from festinger.judge.reading import is_verb
 from festinger.judge.wordlists import members
+from festinger.text.words import FUNCTION_WORDS
 
 AGREES_SURELY = 0.75
 AGREES_PERHAPS = 0.6
@@ -21,6 +23,9 @@ AGREES_PERHAPS = 0.6
 
 LEAST_SHARED = 2
 """Words that a denial and what it denies have in common."""
+
+LEAST_NUMBERS = 2
+"""One that says which thing it is, and one that says something of it."""
 
 _POINTING = members("grammar", "pointing")
 
@@ -109,6 +114,22 @@ def _of_another(compared: Compared) -> bool:
     verb = next((at for at, word in enumerate(words) if at and is_verb(word)), len(words))
     articles = sum(word in ("a", "an", "the") for word in words[:verb])
     return compared.difference.place < verb - articles
+
+
+def numbered(case: Case) -> Judgement | None:
+    """Both begin with a numbered thing, each with another one, and say another number of it."""
+    one, other = (_numbers(each.words) for each in (case.compared.old, case.compared.new))
+    if len(one) < LEAST_NUMBERS or len(one) != len(other):
+        return None
+    (named, first), (named_too, second) = one[0], other[0]
+    if named != named_too or named in FUNCTION_WORDS or first == second or one[1:] == other[1:]:
+        return None
+    return case.verdict(Relation.UNRELATED, LIKELY, f"They speak of {named} {first} and of {named} {second}.")
+
+
+def _numbers(words: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Numbers, each with the word before it."""
+    return [(before, word) for before, word in pairwise(words) if word.isdigit()]
 
 
 def counted(case: Case) -> Judgement | None:

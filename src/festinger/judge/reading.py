@@ -31,7 +31,7 @@ LONGEST_SENTENCE = 1000
 """Characters of a text that may fill a slot: longer ones say more than one thing."""
 
 _WORD = re.compile(r"[^\W_]++(?:['.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
-_SENTENCE_END = re.compile(r"[.!?:;\n\"(]\s*+$")
+_SENTENCE_END = re.compile(r"[.!?:;\n\"(]\s{0,3}+$")
 _IDENTIFIER = re.compile(r"[a-z]\w*+[_/@.]\w|\w++[_/@]\w|[a-z]++-?\d|\d++[a-z-]++\d|v?\d++\.\d++\.\d")
 _DAY = re.compile(r"\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|\d{1,4}\.\d{1,2}\.\d{4}")
 _PRONOUNS = {

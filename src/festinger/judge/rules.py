@@ -11,7 +11,7 @@ from festinger.judge.case import LIKELY, NAME, Case, Rule
 from festinger.judge.filling import other_slot, other_subject, same_slot
 from festinger.judge.guards import compare
 from festinger.judge.judgement import Guard, Judgement, Relation, unsure
-from festinger.judge.opposing import counted, denied, swapped
+from festinger.judge.opposing import counted, denied, numbered, swapped
 from festinger.judge.reading import Reading, read
 from festinger.judge.statement import NOTHING_KNOWN, Features, Statement
 from festinger.judge.stems import stem
@@ -107,6 +107,7 @@ RULES: tuple[Rule, ...] = (
     _same_words,
     other_subject,
     same_slot,
+    numbered,
     denied,
     other_slot,
     _dated,

@@ -5,6 +5,9 @@ the table of models, never from the environment: nothing leaves this machine tha
 `offline` on, only this machine is asked. Where an endpoint comes from is `choose`'s matter.
 """
 
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -12,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from festinger.errors import BadInput, ProviderRefused
-from festinger.text.loopback import stays_here
+from festinger.text.loopback import is_forbidden, stays_here
 
 
 class ProviderName(StrEnum):
@@ -81,12 +84,42 @@ def checked_address(address: str) -> str:
             "The address of the provider is not an http address.",
             hint="Write it as `http://127.0.0.1:11434`.",
         )
+    if is_forbidden(host):
+        raise BadInput(
+            "The address of the provider is a link-local or metadata address.",
+            hint="Such an address is never connected to; name the server that is meant.",
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise BadInput(
             "The address of the provider holds more than host, port and path.",
             hint="Give the key as the API key, not in the address.",
         )
     return address.strip().rstrip("/")
+
+
+Resolve = Callable[[str], Awaitable[Iterable[str]]]
+"""The addresses of a host; `OSError` if there are none."""
+
+
+async def resolve_host(host: str) -> list[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return [str(where[0]) for *_, where in found]
+
+
+async def refuse_forbidden(host: str, resolve: Resolve = resolve_host) -> None:
+    """Raise `ProviderRefused` if a name leads to a link-local or metadata address.
+
+    A name that cannot be resolved here is left to whoever connects: a proxy may know it.
+    """
+    try:
+        addresses = list(await resolve(host))
+    except OSError:
+        return
+    if any(map(is_forbidden, addresses)):
+        raise ProviderRefused(
+            f"`{host}` leads to a link-local or metadata address, which is never connected to.",
+            hint="Name the server that is meant.",
+        )
 
 
 def permit(wanted: Endpoint, *, offline: bool) -> Endpoint:

@@ -12,6 +12,7 @@ import httpx2
 
 from festinger import __version__
 from festinger.errors import ProviderDown, ProviderRefused
+from festinger.llm.endpoint import Resolve, refuse_forbidden, resolve_host
 from festinger.text.loopback import stays_here
 
 SECONDS = 10.0
@@ -19,12 +20,19 @@ TRY_AGAIN = frozenset({408, 425, 429})
 
 
 async def post(
-    url: str, body: bytes, *, headers: Mapping[str, str], offline: bool = False, seconds: float = SECONDS
+    url: str,
+    body: bytes,
+    *,
+    headers: Mapping[str, str],
+    offline: bool = False,
+    seconds: float = SECONDS,
+    resolve: Resolve = resolve_host,
 ) -> int:
     """The status with which the message was taken."""
     here = stays_here(url)
     if offline and not here:
         raise ProviderRefused(f"`{_host(url)}` is beyond this machine, and Festinger is offline.")
+    await refuse_forbidden(_host(url), resolve)
     sent = {**headers, "User-Agent": f"festinger/{__version__}"}
     try:
         async with (

@@ -23,7 +23,7 @@ from festinger.llm.line import Exchanged, V
 from festinger.llm.port import Chunk, Finish, Message, Model, Purpose, Reply, Shape, Usage, prompt_hash
 from festinger.llm.reading import Flaw
 
-_PIECE = re.compile(r"\s*\S+\s*")
+_PIECE = re.compile(r"(?:\A\s*+)?\S++\s*+")
 
 SOME_USAGE = Usage(tokens_in=10, tokens_out=5)
 

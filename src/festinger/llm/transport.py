@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import httpx2
 
 from festinger import __version__
-from festinger.llm.endpoint import Endpoint
+from festinger.llm.endpoint import Endpoint, Resolve, refuse_forbidden, resolve_host
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 3600.0
@@ -47,8 +47,11 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._body.aclose()
 
 
-def http_client(asked: Endpoint, largest: int = LARGEST_BYTES) -> httpx2.AsyncClient:
+def http_client(
+    asked: Endpoint, largest: int = LARGEST_BYTES, resolve: Resolve = resolve_host
+) -> httpx2.AsyncClient:
     async def introduce(request: httpx2.Request) -> None:
+        await refuse_forbidden(request.url.host, resolve)
         # One name in place of the libraries' own; one of them sends its name twice, which strict servers refuse.
         request.headers["User-Agent"] = f"festinger/{__version__}"
 

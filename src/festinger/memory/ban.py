@@ -15,7 +15,7 @@ from festinger.memory.desk import IsForgotten
 from festinger.memory.gist import fold_mark, gist_mark
 from festinger.memory.given import Said
 from festinger.store.forgotten import Forgotten, Ledger, append
-from festinger.store.pool import Transaction
+from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.text.cutting import Cut, cuts
 from festinger.text.sentences import sentences_in
@@ -82,6 +82,11 @@ def is_forgotten_by(ledger: Ledger) -> IsForgotten:
 def is_said_anew(said: Said) -> bool:
     """Whether a person says something and wants it learnt, which lifts a ban."""
     return said.origin is Origin.PERSON and said.given.asked
+
+
+async def has_bans_since(store: Store, space: SpaceId, since: datetime) -> bool:
+    """Whether anything was forgotten after a moment."""
+    return bool(await store.value(Q["has_bans_since"], space=space, since=since))
 
 
 async def without_forgotten(

@@ -5,6 +5,7 @@ about limits what may follow from a judgement: nothing is replaced because somet
 where nobody can tell whom it is about, nothing is replaced at all.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -199,7 +200,11 @@ async def same_subjects(
 ) -> Mapping[MemoryId, bool | None]:
     """Whether each is about the same: by name or, where names differ, by how near the names are."""
     found = {each.memory.id: known_subjects(said, each.memory) for each in candidates}
-    others = [each.memory for each in candidates if found[each.memory.id] is False]
+    others = [
+        each.memory
+        for each in candidates
+        if found[each.memory.id] is False and _numbers(said.subject_key) == _numbers(each.memory.subject_key)
+    ]
     embedder = desk.embedder()
     bar = embedder.profile.threshold(Threshold.SUBJECT) if embedder else None
     if not others or embedder is None or bar is None or not said.subject:
@@ -221,6 +226,14 @@ def corrected(said: Said, pair: Pair) -> Judgement | None:
     if said.given.corrects is None or said.given.corrects != pair.old_ref:
         return None
     return by_person("speaker", Relation.UPDATE, current=Current.NEW, reasoning="Its speaker corrected it.")
+
+
+def _numbers(subject: str | None) -> list[str]:
+    """The numbers in a name: vectors hardly see them, and yet service 7 is not service 8."""
+    return _NUMBER.findall(subject or "")
+
+
+_NUMBER = re.compile(r"\d+")
 
 
 def within_subject(pair: Pair, judgement: Judgement) -> Judgement:

@@ -62,6 +62,8 @@ class Given:
     wait: float = 0.0
     asked: bool = True
     """Whether somebody asked to learn this, rather than some job that read it somewhere."""
+    imported: bool = False
+    """Whether the owner of the memory handed in a document: however much of it there is, it is no flood."""
     episode_id: UUID | None = None
     turn_id: UUID | None = None
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)

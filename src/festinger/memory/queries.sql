@@ -275,6 +275,14 @@ where m.space_id = %(space)s and m.session_id = %(session)s and m.status = 'acti
 order by m.seq desc
 limit %(limit)s;
 
+-- name: newest_statements
+-- What an agent knows of what persons said, the newest first; not what a turn itself said.
+select m.* from memory m
+where m.space_id = %(space)s and (m.agent_id = %(agent)s or m.agent_id is null) and m.status = 'active'
+  and m.source = 'conversation' and m.turn_id is distinct from %(turn)s
+order by m.seq desc
+limit %(limit)s;
+
 -- name: learned_from_turns
 -- What was learned from the turns of an episode.
 select m.* from memory m
@@ -806,6 +814,11 @@ update episode set facts_at = %(at)s, memory_id = %(memory)s, version = version 
 where space_id = %(space)s and id = %(id)s and facts_at is null
 returning *;
 
+-- name: give_episode_memory
+-- Notes the memory of a summary that was worded after its episode was finished.
+update episode set memory_id = %(memory)s, version = version + 1
+where space_id = %(space)s and id = %(id)s and memory_id is null;
+
 -- name: turns_of
 -- What was said in an episode, in its order.
 select t.seq, t.turn_id, t.at, t.role, t.origin, t.content, t.surfaced from episode_turn t
@@ -1168,6 +1181,12 @@ select b.mark from forgotten_mark b where b.space_id = %(space)s and b.mark = an
 -- Which of some marks are of words that were forgotten after a moment.
 select b.mark from forgotten_mark b
 where b.space_id = %(space)s and b.mark = any(%(marks)s::text[]) and b.at > %(since)s;
+
+-- name: has_bans_since
+-- Whether any words were forgotten after a moment.
+select exists (
+    select from forgotten_mark b where b.space_id = %(space)s and b.at > %(since)s
+);
 
 -- name: put_ban
 -- Keeps a mark of forgotten words.

@@ -188,6 +188,7 @@ def may_be_simply_new(desk: Desk, prepared: Prepared) -> bool:
     """Whether nothing but what it is held against can make more of a statement: no key under which it may have come
     before, no source that it is tied to, no doubt about who says it, and a vector to find it by."""
     said, given = prepared.said, prepared.said.given
-    is_trusted = said.trust >= LITTLE_TRUST or not desk.terms(prepared.place.space).memory.quarantine
+    is_free = said.trust >= LITTLE_TRUST or given.imported
+    is_trusted = is_free or not desk.terms(prepared.place.space).memory.quarantine
     is_tied = given.key is not None or bool(given.derived_from or given.turns)
     return prepared.vectors is not None and is_trusted and not is_tied and not said.suspicions

@@ -111,7 +111,7 @@ async def _suspicions(
         return said.suspicions
     if is_spike(said.trust, compared):
         return (Suspicion.SPIKE.value,)
-    if any(each.opinion.judgement.relation is Relation.SAME for each in compared):
+    if said.given.imported or any(each.opinion.judgement.relation is Relation.SAME for each in compared):
         return ()
     births = await transaction.value(
         Q["births_of_cause"],

@@ -48,7 +48,7 @@ FRAMES = (("from", frozenset({"to"})), ("replace", frozenset({"with", "by"})))
 
 DENIED = "!"
 
-_CONTRACTED = re.compile(r"\w+n['\u2019]t(?!\w)")
+_CONTRACTED = re.compile(r"\b\w++(?<=\wn)['\u2019]t(?!\w)")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 
 

@@ -6,6 +6,7 @@ by a reviewer and written down.
 
 from uuid import UUID
 
+from festinger.errors import BadInput
 from festinger.ids import SpaceId
 from festinger.proposals import pairs
 from festinger.proposals.desk import Desk, Key
@@ -16,6 +17,8 @@ from festinger.proposals.verdict import Author
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")
+
+LONGEST_PRODUCER, LONGEST_CATEGORY = 80, 40
 
 
 async def release(desk: Desk, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
@@ -31,6 +34,8 @@ async def lift(desk: Desk, space: SpaceId, key: Key, *, author: Author) -> int:
     """
     reviewer = await need_verified(desk, space, author)
     producer, category = key
+    if not (1 <= len(producer) <= LONGEST_PRODUCER and 1 <= len(category) <= LONGEST_CATEGORY):
+        raise BadInput("Which producer and which category are meant is missing, or too long.")
     names = {"space": space, "producer": producer, "category": category}
     async with desk.store.transaction() as transaction:
         await transaction.run(Q["lift_producer"], **names, at=desk.clock(), by=reviewer.name)

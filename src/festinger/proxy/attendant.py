@@ -5,6 +5,7 @@ session, do something about the circles; when the answer is over, keep its words
 learnt. Each of these stands in a file of its own; here is their order. Whatever was not understood goes on as it came.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -14,6 +15,7 @@ from festinger.proxy.chronicle import Chronicle, NoChronicle
 from festinger.proxy.drafting import Noted
 from festinger.proxy.ending import Ended
 from festinger.proxy.exchange import Exchange, Listening
+from festinger.proxy.framing import Frame
 from festinger.proxy.guard import Visit
 from festinger.proxy.guarding import LoopGuard
 from festinger.proxy.headers import RawHeaders
@@ -32,7 +34,8 @@ from festinger.proxy.sessions.keeping import Sessions
 from festinger.proxy.sessions.session import Reply, latest
 from festinger.proxy.sighting import Sighting
 from festinger.proxy.statements import NullLearner, TurnLearner
-from festinger.proxy.telling import LoopTold, MemoryResult, MemoryTold, SessionTold
+from festinger.proxy.tap import Stored
+from festinger.proxy.telling import LoopTold, MemoryResult, MemoryTold, Reason, SessionTold
 from festinger.proxy.turnstile import Turnstile
 from festinger.proxy.understanding import NewId, Understanding, Understood
 from festinger.seeing.metrics import PROXY_SESSIONS
@@ -98,6 +101,27 @@ class Attendant:
             learning=learning,
         )
 
+    def take_early(
+        self,
+        visit: Visit,
+        headers: RawHeaders,
+        body: bytes,
+        *,
+        frames: Iterable[Frame],
+        ended: Ended,
+        settings: ProxySettings,
+    ) -> Stored | None:
+        """Capture a request that passed untouched before memory was loaded, with the frames of its response."""
+        understood = self._understanding.understand(visit, headers, body, settings=settings)
+        if isinstance(understood, Untouched):
+            return None
+        told = MemoryTold(result=MemoryResult.NOT_READY, reason=Reason.STORE)
+        self._keep(understood, Noted(body=body, told=told, session=understood.session))
+        listening = Listening(understood, self._take, told=told)
+        for frame in frames:
+            listening.hear(frame)
+        return listening.ended(ended, unreadable=0)
+
     async def _understood(
         self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> Understood | Untouched:
@@ -136,18 +160,19 @@ class Attendant:
         PROXY_SESSIONS.set(len(self._sessions))
         self._chronicle.keep(understood, note, kept)
 
-    def _take(self, exchange: Exchange) -> None:
+    def _take(self, exchange: Exchange) -> Stored | None:
         """The answer is over: keep what it said for the session, and have both sides learnt."""
         understood = exchange.understood
-        if not self._chronicle.take(exchange):
+        if (stored := self._chronicle.take(exchange)) is None:
             self._recount(understood.visit.space, exchange.happenings)
         if exchange.ended is Ended.ERROR:
-            return
+            return stored
         self._keep_reply(understood, without_blocks(exchange.heard.text, understood.mark))
         if exchange.heard.id:
             self._sessions.remember_response(
                 understood.session.caller, exchange.heard.id, understood.session.id
             )
+        return stored
 
     def _keep_reply(self, understood: Understood, text: str) -> Reply:
         """The session knows its reply again where it comes back in a history."""

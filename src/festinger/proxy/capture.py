@@ -28,6 +28,11 @@ from festinger.text.redaction import Redact, redact
 
 TOOL_CHARS = 2000
 """What is kept of a tool's output, and of the arguments that it was called with."""
+TEXT_CHARS = 1_000_000
+"""What is kept of any other text; a turn of an episode holds no more."""
+CUT_MARK = "\n[cut here: the text was longer]\n"
+SPARE_CHARS = 10_000
+"""What is cleaned beyond each cut: a secret across it is still known for one."""
 MOST_CALLS = 100
 SHOWN_CHARS = 200
 """What an event may hold of a text."""
@@ -113,8 +118,14 @@ def without_any_secret(capture: Capture, *, redact: Redact = redact) -> Capture:
 
 
 def writable(text: str, *, redact: Redact = redact) -> str:
-    """A text without secrets, and without what no database takes."""
-    clean = redact(text).text
+    """A text without secrets, and without what no database takes. One that is too long loses its middle, and says so."""
+    if len(text) <= TEXT_CHARS:
+        clean = redact(text).text[:TEXT_CHARS]
+    else:
+        half = (TEXT_CHARS - len(CUT_MARK)) // 2
+        # What is asked stands at an end, and what is pasted in the middle.
+        first, last = redact(text[: half + SPARE_CHARS]).text, redact(text[-half - SPARE_CHARS :]).text
+        clean = f"{first[:half]}{CUT_MARK}{last[-half:]}"
     if "\x00" in clean:
         clean = clean.replace("\x00", "")
     return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()

@@ -114,12 +114,17 @@ async def forward(call: Call, visit: Visit, means: Means) -> None:
         async for chunk in chunks(answer):
             if tap is not None and (cut := tap.feed(chunk)) is not None:
                 answer.close()
+                await tap.settle()
                 await _end_here(call, chunk, cut, framed=framed)
                 return
             # The last piece takes the end of the answer along, so that both leave in one packet.
             more = not (framed and answer.content.at_eof())
+            if tap is not None and (tap.has_ended or not more):
+                await tap.settle()
             await call.send({"type": "http.response.body", "body": chunk, "more_body": more})
         if more:
+            if tap is not None:
+                await tap.settle()
             await _finish(call, framed=framed)
 
 

@@ -12,6 +12,7 @@ from festinger.proxy.drafting import Noted
 from festinger.proxy.exchange import Exchange
 from festinger.proxy.passed import Passed
 from festinger.proxy.sessions.session import Session
+from festinger.proxy.tap import Stored
 from festinger.proxy.understanding import Understood
 from festinger.settings.tree import ProxySettings
 
@@ -23,8 +24,8 @@ class Chronicle(Protocol):
     def keep(self, understood: Understood, note: Noted, session: Session) -> None:
         """A request goes on, with these notes, and leaves its session so."""
 
-    def take(self, exchange: Exchange) -> bool:
-        """An answer is over. Whether what happened to it is told with it."""
+    def take(self, exchange: Exchange) -> Stored | None:
+        """Capture an exchange that is over; done once it is on disk. None if it is not captured."""
 
     def happened(self, space: SpaceId, happenings: Sequence[Happening]) -> None:
         """Something happened that belongs to no exchange."""
@@ -42,8 +43,8 @@ class NoChronicle:
     def keep(self, understood: Understood, note: Noted, session: Session) -> None:
         pass
 
-    def take(self, exchange: Exchange) -> bool:
-        return False
+    def take(self, exchange: Exchange) -> Stored | None:
+        return None
 
     def happened(self, space: SpaceId, happenings: Sequence[Happening]) -> None:
         pass

@@ -15,7 +15,7 @@ from festinger.proxy.injection.removal import without_blocks
 from festinger.proxy.overhearing import Watcher
 from festinger.proxy.replies.heard import Heard
 from festinger.proxy.replies.hearing import ear_for
-from festinger.proxy.tap import Ending
+from festinger.proxy.tap import Ending, Stored
 from festinger.proxy.telling import MemoryTold
 from festinger.proxy.understanding import Understood
 
@@ -36,7 +36,7 @@ class Exchange:
     """What else happened to it, to be told with it."""
 
 
-Take = Callable[[Exchange], None]
+Take = Callable[[Exchange], Stored | None]
 """Takes an exchange that is over; must not wait."""
 
 
@@ -66,9 +66,9 @@ class Listening:
         delta = self._ear.hear(frame)
         return self._overheard.hear(frame, delta) if self._overheard else None
 
-    def ended(self, how: Ended, *, unreadable: int) -> None:
+    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
         heard = self._ear.heard()
-        self._take(
+        return self._take(
             Exchange(
                 understood=self._understood,
                 told=self._told,

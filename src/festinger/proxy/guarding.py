@@ -1,4 +1,4 @@
-"""Which sessions go round in circles?
+"""Watches the sessions of a proxy for loops.
 
 Looks at each request once, before it is forwarded, and gives a `Sighting` that does what is to be done about it. If
 the look fails, the request goes on unwatched. What counts as a loop is decided in `loops`.
@@ -86,9 +86,9 @@ class LoopGuard:
         return Sighting(understood, key, before=kept.loop, judged=found, post=self._post, settings=settings)
 
     def _count(self, before: Loop, after: Judged) -> None:
-        for repeat in (after.loop.standing if after.rose_from(before) else None, after.polling):
-            if repeat is not None:
-                PROXY_LOOPS.labels(repeat.rule.value, repeat.level).inc()
+        standing = after.loop.standing
+        if standing is not None and after.rose_from(before):
+            PROXY_LOOPS.labels(standing.rule.value, standing.level).inc()
         if before.breaker.opened != after.loop.breaker.opened:
             self._count_breakers()
 
@@ -123,7 +123,12 @@ def _arrival(understood: Understood, headers: RawHeaders, kept: Kept, *, length:
     failed = None
     if kept.failed is not None and kept.failed[0] == hash(understood.request.body):
         failed = at - kept.failed[1].timestamp()
-    return Arrival(length=length, retry=int(retry) if retry.isdigit() else 0, failed_before=failed)
+    return Arrival(
+        length=length,
+        retry=int(retry) if retry.isdigit() else 0,
+        failed_before=failed,
+        waited=at - kept.at.timestamp(),
+    )
 
 
 def _is_live(key: LoopKey, loop: Loop, space: SpaceId) -> bool:

@@ -14,7 +14,7 @@ from prometheus_client import Counter, Gauge
 from festinger.proxy.routes import Protocol
 from festinger.proxy.telling import MemoryResult, Reason
 from festinger.proxy.upstream import Asking, Upstream, UpstreamFailed, base_for
-from festinger.proxy.writer import CROWDED, Writer
+from festinger.proxy.writer import QUEUE, Writer
 from festinger.seeing.checks import Check, fail, ok, warn
 from festinger.seeing.metrics import PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
 from festinger.settings.tree import ProxySettings
@@ -55,6 +55,8 @@ CAUSES: dict[str, tuple[str, str]] = {
 """What each reason means to a person, and what to do."""
 
 MEGABYTE = 2**20
+BEHIND_BYTES = 16 * MEGABYTE
+"""With more in the spool than this the store does not keep up."""
 
 
 async def check_upstreams(
@@ -94,11 +96,18 @@ def _queue(writer: Writer) -> Check:
             "Look at `store.server` and at the disk; raise `proxy.spool_max_mb` if the store is away for long.",
             dropped=dict(writer.tally.dropped),
         )
-    if writer.waiting > CROWDED:
+    if writer.disk_fault:
+        return fail(
+            "proxy.capture",
+            f"Captured exchanges cannot be written to disk ({writer.disk_fault}); {writer.waiting} wait in memory.",
+            "Free space in the home, or mend its disk; what waits in memory is lost if the server is killed.",
+            waiting=writer.waiting,
+        )
+    if writer.waiting > QUEUE // 2:
         return warn(
             "proxy.capture",
             f"{writer.waiting} exchanges wait to be written.",
-            "The store is slower than the requests; nothing is lost while there is room in the spool.",
+            "The disk is slower than the requests.",
             waiting=writer.waiting,
         )
     return ok("proxy.capture", "What passes through is kept.", waiting=writer.waiting)
@@ -112,14 +121,16 @@ def _spool(writer: Writer) -> Check:
             "They lie in `spool/spool.bad` of the home; look at them, then remove the file.",
             set_aside=aside,
         )
-    if waiting := writer.spooled:
+    waiting = writer.spooled
+    # Every exchange passes through the spool; only one that stays there is worth a look.
+    if waiting > BEHIND_BYTES or (waiting and not writer.has_store):
         return warn(
             "proxy.spool",
             f"{waiting / MEGABYTE:.1f} MB of what was said wait for the store.",
             "They are written by themselves when it is back; look at `store.server` if this stays.",
             waiting_bytes=waiting,
         )
-    return ok("proxy.spool", "Nothing waits for the store.")
+    return ok("proxy.spool", "The store keeps up with what is said.", waiting_bytes=waiting)
 
 
 def check_steadiness() -> list[Check]:

@@ -74,9 +74,8 @@ class _Asked:
 
     @property
     def is_answered(self) -> bool:
-        """Whether everybody answered; by words alone is enough of the memory."""
-        memory = self.memory if self.by_words is None or not self.by_words.done() else None
-        return all(task is None or task.done() for task in (self.world, memory, self.standing))
+        """Whether everybody answered; the answer by words alone counts only when time is up."""
+        return all(task is None or task.done() for task in (self.world, self.memory, self.standing))
 
     @property
     def tasks(self) -> set[Task]:

@@ -188,7 +188,7 @@ async def _applying(
         weighed(logit, note.cosine if isinstance(note, Item) else None)
         for logit, note in zip(logits, notes, strict=True)
     ]
-    return [notes[place] for place in choose(scores, most=MOST_NOTES)]
+    return [notes[place] for place in choose(scores, message, most=MOST_NOTES)]
 
 
 def cue_of(texts: Sequence[Said]) -> str:

@@ -1,6 +1,6 @@
-"""Does an answer repeat itself while it streams, and how is it ended if it does?
+"""Ends an answer that repeats itself while it streams.
 
-Hears what each frame adds, apart for text, thinking and tool arguments. If the detector breaks, the answer goes on
+Hears what each frame adds, apart for text and thinking. If the detector breaks, the answer goes on
 unwatched. What follows from a loop for the requests after it is not decided here.
 """
 
@@ -60,7 +60,6 @@ class Overhearing:
         pieces = (
             (Channel.TEXT, delta.text),
             (Channel.THINKING, delta.thinking),
-            (Channel.ARGUMENTS, delta.arguments),
         )
         heard = [self._channels.hear(channel, text) for channel, text in pieces if text]
         return next((found for found in heard if found is not None), None)

@@ -32,6 +32,7 @@ from festinger.proxy.requests.tooling import described_by, descriptions
 from festinger.proxy.sessions.keeping import ALIKE
 from festinger.proxy.sessions.recognising import How
 from festinger.proxy.sessions.session import Caller, Session
+from festinger.proxy.tap import Stored
 from festinger.proxy.understanding import Understood
 from festinger.proxy.writer import Writer
 from festinger.seeing.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
@@ -121,11 +122,11 @@ class StoredChronicle:
         self._writer.put(Kept(space=session.caller.space, session=state))
         self._afterwards.begin(understood, note)
 
-    def take(self, exchange: Exchange) -> bool:
+    def take(self, exchange: Exchange) -> Stored | None:
         understood, settings = exchange.understood, self._settings()
         if not self._is_captured(understood):
             self._afterwards.end(exchange)
-            return False
+            return None
         seen = self._how_much_seen(understood)
         tools = self._new_tools(understood)
         capture = captured(exchange, seen=seen, at=self._clock(), settings=settings, tools=tools)
@@ -133,15 +134,15 @@ class StoredChronicle:
         redact = self._writer.redact(capture.space)
         self._afterwards.end(exchange, [writable(words.text, redact=redact) for words in said])
         if capture.exchange.id in self._done and not capture.exchange.said:
-            return False
-        if not self._writer.put(capture):
-            return False
+            return None
+        if (stored := self._writer.put(capture)) is None:
+            return None
         self._note_seen(understood)
         if tools:
             key = (understood.session.caller, understood.session.id)
             bounded(self._tools, key, described_by(tools), most=SEEN)
         bounded(self._done, capture.exchange.id, None, most=SEEN)
-        return True
+        return stored
 
     def happened(self, space: SpaceId, happenings: Sequence[Happening]) -> None:
         if happenings:

@@ -1,23 +1,36 @@
-"""What of an exchange that comes late did people ask to forget since?
+"""Leave out of captured exchanges what people asked to forget since it was said.
 
-While the store was away an exchange waited in the spool, and what was said in it may have been forgotten meanwhile.
-Before it is written its sentences are held against the marks of what was forgotten after it was said.
+An exchange waits in the spool, for a moment or as long as the store is away, and what was said in it may be forgotten
+meanwhile. Before it is written its sentences are compared with the marks of what was forgotten after it was said.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from festinger.app.forgetting import ledger_of
 from festinger.app.wiring import App
-from festinger.memory.ban import without_forgotten
+from festinger.ids import SpaceId
+from festinger.memory.ban import has_bans_since, without_forgotten
 from festinger.proxy.capture import Capture
 from festinger.proxy.entries import Entry
 from festinger.store.exchanges import Words
 
 
-async def as_remembered(app: App, entry: Entry) -> Entry:
-    """The entry without what was forgotten after it was said; only exchanges hold words."""
-    if not isinstance(entry, Capture):
-        return entry
+async def as_remembered(app: App, entries: Sequence[Entry]) -> list[Entry]:
+    """The entries without what was forgotten after it was said; only exchanges hold words."""
+    oldest: dict[SpaceId, datetime] = {}
+    for entry in entries:
+        if isinstance(entry, Capture):
+            oldest[entry.space] = min(oldest.get(entry.space, entry.exchange.at), entry.exchange.at)
+    banned = {space for space, at in oldest.items() if await has_bans_since(app.store, space, at)}
+    return [
+        await _as_remembered(app, entry) if isinstance(entry, Capture) and entry.space in banned else entry
+        for entry in entries
+    ]
+
+
+async def _as_remembered(app: App, entry: Capture) -> Capture:
     exchange = entry.exchange
     words = [*exchange.said, *([exchange.reply] if exchange.reply else [])]
     async with app.store.transaction() as transaction:

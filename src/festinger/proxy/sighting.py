@@ -130,7 +130,8 @@ class Sighting:
         if self._settings.loop.breaker == "error":
             return self._refusal(self._cause), ""
         request = self._understood.request
-        text = spoken_explanation(self._cause) if _speaks_json(request) else explanation(self._cause)
+        explain = spoken_explanation if _speaks_json(request) else explanation
+        text = explain(self._cause, self._settings.loop)
         now = self._post.clock()
         own = own_answer(
             request, text, finish=Finish.STOP, answer_id=f"festinger-{self._post.new_id()}", at=now
@@ -147,7 +148,7 @@ class Sighting:
         visit = self._understood.visit
         said = refusal(
             TOO_MANY,
-            explanation(cause),
+            explanation(cause, self._settings.loop),
             code="loop_stopped",
             protocol=visit.route.protocol,
             request_id=visit.request_id,

@@ -1,9 +1,10 @@
-"""Where does what was captured wait while the store is away?
+"""Write-ahead files of captured entries, on disk before the store has them.
 
-In files of this process alone, one record a line with its checksum, private to their owner. They are read in the
-order in which they were written; what was read is thrown away once it is kept elsewhere, so that a record may come
-twice after a crash but is never lost. Files that a dead process left behind are taken over. A line that cannot be
-read is set aside. What a record means is its writer's matter.
+One record a line with its checksum, in files of this process alone, private to their owner. Records are read in the
+order in which they were written and thrown away once the store has them, so a record may come twice after a crash but
+is never lost. A file that has grown past `SEGMENT_BYTES` is followed by a new one, so that consumed records leave the
+disk under constant load too. Files that a dead process left behind are taken over. A line that cannot be read is set
+aside. What a record means is its writer's matter.
 """
 
 import fcntl
@@ -12,13 +13,15 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from festinger.store.home import make_folder, open_private
+from festinger.store.home import make_folder, open_private, sync_folder
 from festinger.store.spooled import BAD, ENDING, HEAD_BYTES
 from festinger.store.spooled import Refused as Refused
 from festinger.store.spooled import line_of as line_of
 from festinger.store.spooled import record_in as record_in
 
 READ_BYTES = 2**20
+SEGMENT_BYTES = 2**23
+"""Also the most that is ingested a second time after a crash."""
 
 
 def records_in(data: bytes) -> tuple[list[bytes | Refused], int]:
@@ -92,18 +95,19 @@ class _File:
 
 
 class Spool:
-    """The waiting records of one process. Its deeds touch the disk: call them beside the loop, one at a time."""
+    """The waiting records of one process. Its methods touch the disk: call them off the loop, one at a time."""
 
     def __init__(self, folder: Path, *, name: str) -> None:
         self._folder = folder
-        self._own = folder / f"{name}{ENDING}"
+        self._name = name
+        self._segments = 0
         self._files: deque[_File] = deque()
         self._taken: tuple[_File, int, int] | None = None
 
     @property
     def waiting(self) -> int:
         """How much waits."""
-        return sum(file.waiting for file in self._files)
+        return sum(file.waiting for file in tuple(self._files))
 
     @property
     def refused_bytes(self) -> int:
@@ -118,7 +122,7 @@ class Spool:
         if not self._folder.is_dir():
             return 0
         held = {file.path for file in self._files}
-        found = [path for path in sorted(self._folder.glob(f"*{ENDING}")) if path not in held | {self._own}]
+        found = [path for path in sorted(self._folder.glob(f"*{ENDING}")) if path not in held]
         left = [file for file in map(_held, found) if file is not None]
         for file in reversed(left):
             self._files.appendleft(file)
@@ -151,6 +155,9 @@ class Spool:
             file, size, records = self._taken
             file.throw_away(size, records)
             self._taken = None
+            if not file.waiting and file is not self._files[-1]:
+                self._files.remove(file)
+                file.close()
 
     def set_aside(self, line: bytes) -> None:
         """Keep what could not be taken, for a person to look at."""
@@ -167,10 +174,17 @@ class Spool:
         self._files.clear()
 
     def _last(self) -> _File:
-        if not self._files or self._files[-1].path != self._own:
+        last = self._files[-1] if self._files else None
+        if last is None or last.path.name != self._segment_name() or last.size > SEGMENT_BYTES:
+            self._segments += last is not None and last.path.name == self._segment_name()
             make_folder(self._folder)
-            self._files.append(_File(self._own, _locked(self._own)))
+            path = self._folder / self._segment_name()
+            self._files.append(_File(path, _locked(path)))
+            sync_folder(self._folder)
         return self._files[-1]
+
+    def _segment_name(self) -> str:
+        return f"{self._name}{f'-{self._segments:06}' if self._segments else ''}{ENDING}"
 
 
 def _locked(path: Path) -> int:

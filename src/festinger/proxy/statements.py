@@ -24,7 +24,9 @@ from festinger.memory.learned import Learned
 from festinger.memory.memory import Place
 from festinger.proxy.capture import made_id, session_name
 from festinger.proxy.edge import going_on
+from festinger.proxy.routes import Protocol as Wire
 from festinger.proxy.understanding import Understood
+from festinger.proxy.upstream import base_for
 from festinger.settings.tree import ProxySettings
 from festinger.world.recollector import Said
 
@@ -35,6 +37,7 @@ MOST_TURNS = 8
 """Turns of one request that are read; of a longer history that is new here the job reads the rest."""
 WAIT_SECONDS = 1.0
 """How long an answer that is about to begin waits for what a person asked to be remembered."""
+PROVIDERS = {Wire.NATIVE: "ollama", Wire.OPENAI: "openai"}
 KEPT = frozenset({Action.STORED, Action.CONFIRMED, Action.REFINED, Action.SUPERSEDED, Action.PENDING})
 
 
@@ -91,6 +94,7 @@ class StoredLearner:
         app = self._app()
         if app is None or not understood.is_learnt or settings.capture != "on":
             return None
+        self._note_model(app, understood, settings)
         said = [each for each in understood.new if each.origin is Origin.PERSON][-MOST_TURNS:]
         if not said:
             return None
@@ -102,6 +106,14 @@ class StoredLearner:
         self._open.setdefault(key, set()).add(task)
         task.add_done_callback(partial(self._done, key))
         return Learning(task, is_asked=is_asked)
+
+    def _note_model(self, app: App, understood: Understood, settings: ProxySettings) -> None:
+        """Remember which model this client uses: where settings say `auto`, it reads and judges for us too."""
+        protocol = understood.kind.protocol
+        if protocol in PROVIDERS:
+            base = base_for(protocol, settings)
+            address = base if protocol is Wire.NATIVE else f"{base}/v1"
+            app.own_model.note(provider=PROVIDERS[protocol], model=understood.request.model, address=address)
 
     def is_learning(self, space: SpaceId) -> bool:
         return any(key[0] == space for key in self._open)

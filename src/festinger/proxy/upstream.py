@@ -14,10 +14,12 @@ from enum import StrEnum
 from typing import Any
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.payload import AsyncIterablePayload
 from yarl import URL
 
+from festinger.embedding.reach import ForbiddenAddress, open_checked_socket
 from festinger.errors import FestingerError, TooLarge
 from festinger.proxy.headers import RawHeaders
 from festinger.proxy.routes import Protocol
@@ -44,6 +46,7 @@ class Failure(StrEnum):
     INSECURE = "insecure"
     CLOSED = "closed"
     GARBLED = "garbled"
+    FORBIDDEN = "forbidden"
 
 
 _SAID: dict[Failure, str] = {
@@ -53,6 +56,7 @@ _SAID: dict[Failure, str] = {
     Failure.INSECURE: "no secure connection could be made",
     Failure.CLOSED: "it closed the connection without an answer",
     Failure.GARBLED: "its answer is not HTTP",
+    Failure.FORBIDDEN: "its name leads to a link-local or metadata address, which is never connected to",
 }
 
 
@@ -143,8 +147,8 @@ class _Request(aiohttp.ClientRequest):
 
 
 class _Pool(aiohttp.TCPConnector):
-    def __init__(self) -> None:
-        super().__init__(limit=0)
+    def __init__(self, resolver: AbstractResolver | None) -> None:
+        super().__init__(limit=0, resolver=resolver, socket_factory=open_checked_socket)
         self._factory = functools.partial(_Line, loop=self._loop)  # type: ignore[assignment]
 
     async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:
@@ -215,6 +219,8 @@ class Upstream:
 
 def _kind(error: BaseException) -> Failure:
     cause = error.__cause__ if isinstance(error, _Died) and error.__cause__ is not None else error
+    if isinstance(getattr(cause, "os_error", None), ForbiddenAddress):
+        return Failure.FORBIDDEN
     for types, kind in _KINDS:
         if isinstance(cause, types):
             return kind
@@ -231,13 +237,15 @@ _KINDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], Failu
 
 
 @asynccontextmanager
-async def open_upstream(*, connect_seconds: float = CONNECT_SECONDS) -> AsyncIterator[Upstream]:
+async def open_upstream(
+    *, connect_seconds: float = CONNECT_SECONDS, resolver: AbstractResolver | None = None
+) -> AsyncIterator[Upstream]:
     # No total and no read limit: loading a model may be silent for minutes, a pull takes hours.
     timeout = aiohttp.ClientTimeout(
         total=None, connect=connect_seconds, sock_connect=connect_seconds, sock_read=None
     )
     async with aiohttp.ClientSession(
-        connector=_Pool(),
+        connector=_Pool(resolver),
         request_class=_Request,
         middlewares=(_once_more,),
         timeout=timeout,

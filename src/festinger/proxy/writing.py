@@ -1,12 +1,15 @@
-"""How does what was captured get into the store?
+"""Write captured entries to the store.
 
 Many entries at once, one transaction a space: sessions, lines of the log, exchanges with their words, what the words
 assert, and the events that tell of all this. What is there already is not written again, told again or counted
-again. Counting comes after the commit; it lives in memory until the world writes it.
+again. Counting comes after the commit; it lives in memory until the world writes it. Long texts are read in slices
+between which requests are served, and only their beginning and end: what somebody states stands there, and the middle
+is pasted.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
 
@@ -19,16 +22,21 @@ from festinger.proxy.capture import Capture, happenings, subject_of
 from festinger.proxy.entries import Entry, Happened, Kept, Logged
 from festinger.proxy.pacing import Pace
 from festinger.store.conversations import keep_sessions
-from festinger.store.exchanges import Words, Written, known_sessions, write_exchanges
+from festinger.store.exchanges import Written, known_sessions, write_exchanges
 from festinger.store.pool import Transaction
 from festinger.store.requests import log_requests
-from festinger.text.tokens import tokens
+from festinger.text.tokens import token_texts
 from festinger.world.learning import Spoken, keep_claims
 from festinger.world.recollector import Place, Said
 
 log = structlog.get_logger(room="proxy")
 
 UNTRUSTED = (Origin.TOOL, Origin.DOCUMENT)
+
+READ_CHARS = 64_000
+"""What the world reads of one text, half of it from each end."""
+SLICE_CHARS = 8_192
+"""Read at once; about three milliseconds."""
 
 Kind = TypeVar("Kind", Capture, Kept, Logged, Happened)
 
@@ -91,13 +99,39 @@ async def _spoken(
     found: dict[UUID, Spoken] = {}
     for capture in captures:
         words = capture.exchange.words
-        unvouched = {token.text for each in words if each.origin in UNTRUSTED for token in tokens(each.text)}
+        unvouched: set[str] = set()
         for each in words:
-            spoken = app.world.recollector.spoken(_place(capture), _said(each), unvouched=unvouched)
-            if spoken is not None:
-                found[each.id] = spoken
-            await pace.breathe()
+            for part in slices(each.text) if each.origin in UNTRUSTED else ():
+                unvouched.update(token_texts(part))
+                await pace.breathe()
+        for each in words:
+            for part in slices(each.text):
+                said = Said(text=part, origin=each.origin, message=str(each.id))
+                spoken = app.world.recollector.spoken(_place(capture), said, unvouched=unvouched)
+                if spoken is not None:
+                    found[each.id] = _joined(found.get(each.id), spoken)
+                await pace.breathe()
     return found
+
+
+def _joined(first: Spoken | None, second: Spoken) -> Spoken:
+    """What two slices of one message assert. The message is known by the hash of the first that asserts anything."""
+    return second if first is None else replace(first, claims=[*first.claims, *second.claims])
+
+
+def slices(text: str) -> Iterator[str]:
+    """The part of a text that is read, cut into slices at ends of lines or between words."""
+    if len(text) > READ_CHARS:
+        text = f"{text[: READ_CHARS // 2]}\n{text[-READ_CHARS // 2 :]}"
+    start = 0
+    while start < len(text):
+        end = min(start + SLICE_CHARS, len(text))
+        if end < len(text):
+            middle = start + SLICE_CHARS // 2
+            cuts = (text.rfind(mark, middle, end) for mark in ("\n", ". ", " "))
+            end = next((cut + 1 for cut in cuts if cut >= 0), end)
+        yield text[start:end]
+        start = end
 
 
 async def _count(app: App, captures: Sequence[Capture], *, new: frozenset[UUID], pace: Pace) -> None:
@@ -106,17 +140,15 @@ async def _count(app: App, captures: Sequence[Capture], *, new: frozenset[UUID],
         for words in capture.exchange.words:
             if words.id in left:
                 left.discard(words.id)
-                await app.world.recollector.count(_place(capture), _said(words))
+                read = "".join(slices(words.text))
+                said = Said(text=read, origin=words.origin, message=str(words.id))
+                await app.world.recollector.count(_place(capture), said)
                 await pace.breathe()
 
 
 def _place(capture: Capture) -> Place:
     exchange = capture.exchange
     return Place(space=capture.space, agent=exchange.agent, session=exchange.session)
-
-
-def _said(words: Words) -> Said:
-    return Said(text=words.text, origin=words.origin, message=str(words.id))
 
 
 def _of(entries: Sequence[Entry], kind: type[Kind]) -> list[Kind]:

@@ -5,6 +5,7 @@ shares no word with it, and a wish for short answers beside every question. The 
 notes and messages of made-up people (`benchmarks/training/applies.jsonl`), reads both and says how likely the note helps.
 """
 
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -18,16 +19,20 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.retrieval")
 
 ADAPTER = "applies.safetensors"
-READER, NEARNESS, OFFSET = 0.78, 5.5, -1.84
+READER, NEARNESS, OFFSET = 0.99, 4.4, -1.43
 """How the model's logit and the cosine of note and message are weighed; fitted on messages of people held out."""
-FIRST = -1.39
-"""Weighed logit from which the best note is shown; a fifth as a probability."""
+FIRST, FIRST_IF_PERSONAL = -1.5, -2.5
+"""Weighed logit from which the best note is shown; a lower one where somebody speaks of themselves. Both are a quarter as a
+probability, fitted on people held out."""
 FURTHER, BEHIND = 0.0, 2.0
 """From which logit on further notes are shown, and how far they may be behind the best. Measured on people held out: of the
-notes shown .66 helped, and .70 of the messages that need a note got one; by nearness alone .43 and .48."""
+notes shown .74 helped, .79 of the messages that need a note got one, and .15 of those that need none."""
 NOTE_CHARS, MESSAGE_CHARS = 300, 400
 STANDING = 12
 """Preferences and rules of an agent that are considered for every message, the newest first."""
+
+
+_PERSONAL = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.IGNORECASE)
 
 
 class NoteReader(Protocol):
@@ -50,10 +55,11 @@ def weighed(logit: float, cosine: float | None) -> float:
     return READER * logit + NEARNESS * (cosine or 0.0) + OFFSET
 
 
-def choose(scores: Sequence[float], *, most: int) -> list[int]:
+def choose(scores: Sequence[float], message: str, *, most: int) -> list[int]:
     """The places of the notes that are shown, the best first."""
     ranked = sorted(range(len(scores)), key=lambda place: -scores[place])
-    if not ranked or scores[ranked[0]] < FIRST:
+    first = FIRST_IF_PERSONAL if _PERSONAL.search(message) else FIRST
+    if not ranked or scores[ranked[0]] < first:
         return []
     least = max(FURTHER, scores[ranked[0]] - BEHIND)
     return [ranked[0], *(place for place in ranked[1:most] if scores[place] >= least)]

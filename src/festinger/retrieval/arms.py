@@ -373,8 +373,13 @@ async def size_of(desk: Desk, transaction: Transaction, place: Place, model: Vec
     return desk.sizes[key]
 
 
-def missing_vectors(size: Size | None) -> str | None:
-    """What is said where memories cannot be found by meaning."""
-    if size is None or size.vectors >= size.memories:
-        return None
-    return f"vectors {size.memories - size.vectors:,} of {size.memories:,} missing"
+def missing_vectors(size: Size | None) -> list[str]:
+    """What is said where memories or turns cannot be found by meaning."""
+    if size is None:
+        return []
+    told = []
+    if size.vectors < size.memories:
+        told.append(f"vectors {size.memories - size.vectors:,} of {size.memories:,} missing")
+    if missing := max(size.turns - size.parts, size.bare):
+        told.append(f"turn_vectors {missing:,} of {size.turns:,} missing")
+    return told

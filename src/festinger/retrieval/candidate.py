@@ -69,6 +69,8 @@ class Candidate:
     lessons: tuple[Lesson, ...] = ()
     ages: tuple[float, ...] = ()
     """Seconds since each time that it was read and used."""
+    disputes: frozenset[UUID] = frozenset()
+    """What it contradicts, where that is undecided."""
     causes: int = 1
     """Distinct causes that count for it; what was said was said once."""
 
@@ -142,6 +144,7 @@ def _candidate_of(
         owner=row["owner"],
         speaker=row["speaker"].lower() if row["speaker"] else None,
         disputed=row["disputed"],
+        disputes=frozenset(row["disputes"] or ()),
         derives_from=frozenset(each for each in row["derives_from"] if each),
         held=held(
             row["terms"], row["own"], row["beside"], length=row["len"] or 0, context_weight=context_weight

@@ -38,6 +38,8 @@ def phrases(name: str) -> re.Pattern[str]:
 
 _OWN_WORDS = phrases("own_words")
 _PAST = phrases("past")
+_SUMMARY = phrases("summary")
+_ORDER = phrases("order")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +54,31 @@ class Cue:
     """Words in small letters that were written with a capital one, though they begin no sentence and are no times."""
     asks_model: bool = False
     asks_past: bool = False
+    asks_summary: bool = False
+    asks_order: bool = False
     span: Span | None = None
     goes_on: bool = False
     """Whether the time that it names has not ended: this year, today."""
 
     @property
+    def asks_overview(self) -> bool:
+        """Whether it asks for many things, of which each holds a little of the question."""
+        return self.asks_summary or self.asks_order
+
+    @property
     def wants_newest(self) -> bool:
         """Whether of two that differ the newer one is meant."""
         return not self.asks_past and (self.span is None or self.goes_on)
+
+
+def is_time_word(term: str) -> bool:
+    """Whether a stem names a day, a month or a number, as a date is made of."""
+    return term.isdigit() or any(
+        name.startswith(term) for name in _TIMES if name and len(term) >= SHORTEST_TIME
+    )
+
+
+SHORTEST_TIME = 3
 
 
 def cue_hash(cue: str) -> bytes:
@@ -80,6 +99,8 @@ def read_cue(text: str, *, now: datetime) -> Cue:
         proper=_proper(plain),
         asks_model=_OWN_WORDS.search(plain) is not None,
         asks_past=_PAST.search(plain) is not None,
+        asks_summary=_SUMMARY.search(plain) is not None,
+        asks_order=_ORDER.search(plain) is not None,
         span=span,
         goes_on=span is not None and span.start <= now < span.end,
     )

@@ -76,6 +76,11 @@ class Size:
     seen: int
     """Of the memories those that the agent sees."""
     parts: int
+    """Parts of turns that vectors find."""
+    turns: int = 0
+    """All parts of turns, with vectors of whatever model or none."""
+    bare: int = 0
+    """Parts of turns without a vector."""
     at: float
 
 

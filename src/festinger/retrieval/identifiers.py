@@ -14,8 +14,11 @@ from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.retrieval")
 
-_IDENTIFIER = re.compile(r"[^\W_]+(?:[-_./:@#+\\]+[^\W_]+)+|(?=\w*\d)(?=\w*[^\W\d_])\w+")
-"""Words joined by signs, or letters and digits in one."""
+_IDENTIFIER = re.compile(
+    r"(?<![^\W_])[^\W_]++(?:[-_./:@#+\\]++[^\W_]++)++|(?<!\w)(?=[^\W\d]*+\d)(?=[\d_]*+[^\W\d_])\w++"
+)
+"""Words joined by signs, or letters and digits in one. Tried only where a word begins: within a long word each place
+would look through the rest of it."""
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 SHORTEST = 2
 MOST_PIECES = 200

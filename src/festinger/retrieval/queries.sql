@@ -35,8 +35,8 @@ left join (
 ) as terms on true;
 
 -- name: count_searchable
--- How many memories an embedder's vectors could find, how many they do, how many of them an agent sees, and how many
--- parts of turns; as far as that matters.
+-- How many memories an embedder's vectors could find, how many they do, how many of them an agent sees, how many parts
+-- of turns they find, how many there are, and how many have no vector at all; as far as that matters.
 select
     (select count(*) from (select 1 from memory m where m.space_id = %(space)s and m.status = 'active'
         limit %(limit)s) as counted) as memories,
@@ -45,13 +45,22 @@ select
     (select count(*) from (select 1 from memory m where m.space_id = %(space)s and m.status = 'active'
         and (m.agent_id is null or m.agent_id = %(agent)s) limit %(limit)s) as counted) as seen,
     (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.agent_id = %(agent)s
-        and t.model = %(model)s limit %(limit)s) as counted) as parts;
+        and t.model = %(model)s limit %(limit)s) as counted) as parts,
+    (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.agent_id = %(agent)s
+        limit %(limit)s) as counted) as turns,
+    (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.agent_id = %(agent)s
+        and t.model is null limit %(limit)s) as counted) as bare;
 
 -- part: seen_memories
 -- Which memories `m` an agent sees that fit a wish, as they stood at its moment. One that had been put away by then
 -- must not take the place of one that had not; how each stood is told exactly by what is fetched.
 (m.agent_id is null or m.agent_id = %(agent)s)
-and m.status = any(%(statuses)s) and %(with_memories)s
+and (m.status = any(%(statuses)s) or (%(disputing)s and m.status = 'held' and m.origin = 'person' and (
+     -- A person's later word stands beside the earlier one that it disputes, until somebody decides.
+     select bool_and(o.trust <= m.trust and not o.immutable) from memory_link l
+     join memory o on o.space_id = l.space_id and o.id = l.to_id and o.status = 'active'
+     where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'contradicts' and l.undone_at is null)))
+and %(with_memories)s
 and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
 and (%(since)s::timestamptz is null or coalesce(m.event_time, m.created_at) >= %(since)s)
 and (%(until)s::timestamptz is null or coalesce(m.event_time, m.created_at) <= %(until)s)
@@ -115,6 +124,13 @@ with eligible as not materialized (
 -- when: turns_counted
 ), left_parts as materialized (
     select s.turn_id, s.embedding from said s where s.model = {model} limit %(few)s + 1
+-- end
+-- when: memories_called
+), bearers as materialized (
+    -- Looked up first: ordered at once, the table would be walked by its key in search of a few names.
+    select e.id from eligible e
+    where e.tags_tsv <> ''::tsvector and e.tags_tsv @@ %(called)s::tsquery
+    limit %(close)s
 -- end
 ), memory_pool as (
     select e.id, e.content_tsv, length(e.content_tsv) as len from eligible e
@@ -264,9 +280,7 @@ select 'named', 'memory', named.id, null::double precision from (
 -- when: memories_called
 union all
 select 'called', 'memory', called.id, null::double precision from (
-    select e.id from eligible e
-    where e.tags_tsv <> ''::tsvector and e.tags_tsv @@ %(called)s::tsquery
-    order by e.id limit %(arm)s
+    select b.id from bearers b order by b.id limit %(arm)s
 ) as called
 -- end
 -- when: turns_named
@@ -317,8 +331,11 @@ select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content
     length(m.content_tsv) as len, held.terms, held.own, held.beside,
     halfvec_send(v.embedding::halfvec) as vector, null::double precision as best,
     sources.ids as derives_from,
-    exists (select 1 from resolution_queue r where r.space_id = m.space_id and r.about = 'memory'
+    m.status = 'held' or exists (select 1 from resolution_queue r where r.space_id = m.space_id and r.about = 'memory'
             and r.status = 'pending' and r.old_memory = m.id) as disputed,
+    case when m.status = 'held' then array(
+        select l.to_id from memory_link l where l.space_id = m.space_id and l.from_id = m.id
+          and l.relation = 'contradicts' and l.undone_at is null) end as disputes,
     links.partners, links.strengths, lessons.rewards, lessons.weights, lessons.likenesses, lessons.cues,
     case when m.access_count > 0 then array(
         select extract(epoch from %(at)s::timestamptz - read.at)::double precision
@@ -367,7 +384,7 @@ select 'turn', t.turn_id, 'turn', whole.content, null, t.context,
     null, null, '{}', 1, t.seq, t.agent_id, t.speaker, 1,
     t.len, held.terms, held.own, held.beside,
     halfvec_send(case when t.model = {model} then t.embedding end), whole.best,
-    '{}'::uuid[], false,
+    '{}'::uuid[], false, null,
     null, null, null, null, null, null, null
 from turn_index t
 cross join lateral (

@@ -16,8 +16,17 @@ from festinger.retrieval.beside import with_beside
 from festinger.retrieval.candidate import TURN
 from festinger.retrieval.cue import read_cue
 from festinger.retrieval.desk import Desk
+from festinger.retrieval.echo import discount_echoes
 from festinger.retrieval.gate import Bar, is_open
-from festinger.retrieval.hit import Hit, in_exact_words, in_order, newer_first, without_sources, without_twins
+from festinger.retrieval.hit import (
+    Hit,
+    in_exact_words,
+    in_order,
+    newer_first,
+    prefer_trusted,
+    without_sources,
+    without_twins,
+)
 from festinger.retrieval.mind import NO_SHIFT, cold_start, drawn, taught, weighed_by
 from festinger.retrieval.packing import packed
 from festinger.retrieval.recalled import Item, Recalled
@@ -70,7 +79,7 @@ async def recall(
         *wish.degraded,
         *((EMBEDDER,) if probe is None else ()),
         *searched.without,
-        *filter(None, [missing_vectors(searched.size)]),
+        *missing_vectors(searched.size),
         *late,
         *((TOKENS,) if gated and not shown else ()),
     )
@@ -113,7 +122,7 @@ def _weighed(
     """Every candidate with its score; where the mind of the agent is asked, with what that gives it."""
     read = searched.read
     hits = scored(
-        searched.candidates,
+        discount_echoes(searched.candidates, read.asked.cue.text),
         read.asked,
         found=searched.found.arms,
         settings=settings,
@@ -139,6 +148,7 @@ def _arranged(
             bar=thresholds.cluster,
             worth=asked.statistics[TURN].idf,
         )
+    ordered = prefer_trusted(ordered, window=settings.newer_first_window, bar=thresholds.cluster)
     return without_sources(in_exact_words(without_twins(ordered, bar=thresholds.same)))
 
 

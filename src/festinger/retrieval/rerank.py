@@ -1,10 +1,12 @@
 """Does a closer reader change the order?
 
-A reranker reads cue and text together, for the best hits only. It has a deadline; whoever is late or broken is gone
-without, and the order stays.
+A reranker reads cue and text together, for the best hits only, and of a long text the passage that shares most words
+with the cue: what it costs grows with what it reads. It has a deadline; whoever is late or broken is gone without, and
+the order stays.
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,7 +19,11 @@ from festinger.retrieval.wish import Wish
 from festinger.settings.tree import RetrievalSettings
 
 RERANKER = "reranker"
-MOST_READ = 50
+PASSAGE = 300
+"""Characters that are read of a hit. Measured on a third of LoCoMo, 20 hits each: with what stands around a turn recall@1
+rises from .40 to .48 at 570 ms of CPU, with 300 characters of the turn alone to .50 at 320 ms."""
+
+_WORD = re.compile(r"\w+")
 
 
 async def reranked(
@@ -29,9 +35,8 @@ async def reranked(
         return hits, ()
     if reranker is None:
         return hits, (RERANKER,) if terms.reranks else ()
-    most = min(MOST_READ, max(settings.rerank_top, 2 * wish.limit))
-    read, rest = hits[:most], hits[most:]
-    texts = [read_as(hit) for hit in read]
+    read, rest = hits[: settings.rerank_top], hits[settings.rerank_top :]
+    texts = [passage(hit.candidate.content, wish.cue) for hit in read]
     try:
         async with asyncio.timeout(terms.rerank_timeout_ms / 1000):
             scores = await reranker.score(wish.cue, texts)
@@ -51,7 +56,8 @@ def reordered(hits: Sequence[Hit], scores: Sequence[float], *, share: float) -> 
     return in_order(final)
 
 
-def read_as(hit: Hit) -> str:
-    """What the reader is given of a hit: what it says, then what stood around it."""
-    each = hit.candidate
-    return f"{each.content}\n{each.context}" if each.context and not each.is_memory else each.content
+def passage(text: str, cue: str) -> str:
+    """The piece of a text that shares most words with a cue; the first of equals, and a short text whole."""
+    asked = set(_WORD.findall(cue.casefold()))
+    pieces = [text[at : at + PASSAGE] for at in range(0, len(text), PASSAGE)]
+    return max(pieces, key=lambda piece: len(asked.intersection(_WORD.findall(piece.casefold()))))

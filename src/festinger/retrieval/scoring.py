@@ -12,7 +12,7 @@ from uuid import UUID
 from festinger.embedding.profiles import Profile, Threshold
 from festinger.retrieval.calling import callings
 from festinger.retrieval.candidate import MEMORY, Candidate
-from festinger.retrieval.cue import Cue
+from festinger.retrieval.cue import Cue, is_time_word
 from festinger.retrieval.fusing import blended, ranks, rrf
 from festinger.retrieval.gate import Bar, evidence
 from festinger.retrieval.hit import Hit
@@ -114,7 +114,7 @@ def scored(
         lessons = telling(each.lessons, bar=thresholds.check)
         prior = prior_of(each, asked, settings=settings, lessons=lessons)
         way = reached.get(each.ref)
-        covered = coverage(each.held, asked.statistics[each.type], asked.terms)
+        covered = coverage_of(each, asked)
         hits.append(
             Hit(
                 candidate=each,
@@ -129,6 +129,7 @@ def scored(
                     coverage=max(covered, STRONG_COVERAGE) if called[place] else covered,
                     breadth=breadth(each.content),
                     of_strangers=of_strangers,
+                    of_a_part=asked.cue.asks_overview,
                 ),
                 called=called[place],
                 prior=prior,
@@ -140,6 +141,15 @@ def scored(
             )
         )
     return hits
+
+
+def coverage_of(each: Candidate, asked: Asked) -> float:
+    """Which share of what a cue says a candidate holds. What lies in the time that the cue names says that by when it
+    happened, and not by its words."""
+    terms = asked.terms
+    if is_inside(each, asked.cue):
+        terms = tuple(term for term in terms if not is_time_word(term)) or terms
+    return coverage(each.held, asked.statistics[each.type], terms)
 
 
 def with_guests_last(
@@ -166,22 +176,28 @@ def arm_ranks(
     return places
 
 
+def is_inside(each: Candidate, cue: Cue) -> bool:
+    """Whether it happened in the time that a cue names."""
+    return cue.span is not None and cue.span.start <= each.happened < cue.span.end
+
+
 def prior_of(
     each: Candidate, asked: Asked, *, settings: RetrievalSettings, lessons: Sequence[Lesson] = ()
 ) -> Prior:
     touched = each.last_accessed or each.said_at
     cue = asked.cue
-    is_inside = cue.span is not None and cue.span.start <= each.happened < cue.span.end
     return Prior(
         recency=recency(
             (asked.now - touched).total_seconds(), half_life_days=settings.recency_half_life_days
         ),
         center=each.effective.center,
-        person=person_bonus(each.origin, each.trust, settings=settings, asks_model=cue.asks_model),
+        person=person_bonus(
+            each.origin, each.trust, settings=settings, asks_model=cue.asks_model or cue.asks_summary
+        ),
         speaker=settings.speaker_bonus if each.type != MEMORY and each.speaker in cue.names else 0.0,
-        time=TIME_BONUS * cue.span.certainty if cue.span is not None and is_inside else 0.0,
+        time=TIME_BONUS * cue.span.certainty if cue.span is not None and is_inside(each, cue) else 0.0,
         helped=helped(lessons, most=settings.helped_max),
-        substance=substance(each) if settings.substance else 0.0,
+        substance=substance(each) if settings.substance and not cue.asks_summary else 0.0,
         confidence=each.confidence,
     )
 

@@ -21,12 +21,13 @@ def asks_of_strangers(
     candidates: Sequence[Candidate],
 ) -> bool:
     """Whether none of the names of a cue was ever said, as far as counts and the candidates tell; its words are stems."""
-    named = {term for term in terms for name in names if _is_stem(term, name)}
+    named = {term for term in terms for name in names if is_stem(term, name)}
     if not named or any(each.df.get(term) for each in statistics for term in named):
         return False
     # What was said a moment ago is not counted yet, but it is found.
     return not any(each.held.counts.get(term) for each in candidates for term in named)
 
 
-def _is_stem(term: str, word: str) -> bool:
+def is_stem(term: str, word: str) -> bool:
+    """Whether the database may have made this term of a word."""
     return term == word or (word.startswith(term[:-1]) and 0 <= len(word) - len(term) <= CUT)

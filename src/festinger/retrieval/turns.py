@@ -5,6 +5,7 @@ a short answer says little without its question. The words of the whole turn sta
 the last one is made anew when the next is said. Where no embedder can be had, words serve until one can.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,9 +33,15 @@ Q = queries_of("festinger.retrieval")
 PART_TOKENS = 200
 PART_CHARS = 800
 AROUND_CHARS = 200
+SEARCHABLE_CHARS = 200_000
+"""Postgres holds at most a megabyte of words for one text, and each part costs an embedding."""
 EPISODES = 100
 TURNS = 200
 """Turns that are made searchable in one transaction."""
+PIECE = 16
+"""Parts that are embedded in one call."""
+TRIES = 3
+"""Calls that may fail one after the other before parts wait for the next time."""
 SPOKEN = ("user", "assistant")
 TOOL = "tool"
 EPISODIC = "episodic"
@@ -65,6 +72,7 @@ async def index_turns(desk: Desk, space: SpaceId, *, between: Between = _at_once
         for episode in episodes:
             await between()
             indexed += await _index_episode(desk, space, episode)
+    await embed_turns(desk, space)
     return indexed
 
 
@@ -78,7 +86,8 @@ async def _index_episode(desk: Desk, space: SpaceId, episode: Mapping[str, Any])
     wanted = [
         place for place, row in enumerate(window) if row["seq"] >= start and _is_searched(desk, space, row)
     ]
-    parts = {place: parts_of(rows, place) for place in wanted}
+    # Off the loop: a long turn takes a while to cut.
+    parts = {place: await asyncio.to_thread(parts_of, rows, place) for place in wanted}
     vectors = await _vectors(desk, [part.written for place in wanted for part in parts[place]])
     remaining = iter(vectors)
     embedder = usable(desk.embedder())
@@ -96,7 +105,7 @@ async def _index_episode(desk: Desk, space: SpaceId, episode: Mapping[str, Any])
                     part=number,
                     model=embedder.name if embedder and vector is not None else None,
                     embedding=halfvec(vector) if vector is not None else None,
-                    **_columns(window[place], part),
+                    **_columns(window[place], part, is_first=number == 0),
                 )
         last = window[-1]["seq"] if window else episode["done"]
         await transaction.run(Q["advance_turns"], space=space, episode=episode["id"], turns=last)
@@ -110,7 +119,7 @@ def _is_searched(desk: Desk, space: SpaceId, row: Mapping[str, Any]) -> bool:
     return bool(row["content"].strip()) and (row["role"] in SPOKEN or (with_tools and row["role"] == TOOL))
 
 
-def _columns(row: Mapping[str, Any], part: Part) -> dict[str, Any]:
+def _columns(row: Mapping[str, Any], part: Part, *, is_first: bool) -> dict[str, Any]:
     named = _SPEAKER.match(row["content"])
     return {
         "turn": row["turn_id"],
@@ -121,7 +130,7 @@ def _columns(row: Mapping[str, Any], part: Part) -> dict[str, Any]:
         "speaker": named[1].lower() if named else None,
         "content": part.content,
         "context": part.context,
-        "words": row["content"],
+        "words": searchable(row["content"]) if is_first else "",
         "around": part.context,
         "text_hash": text_hash(part.written),
     }
@@ -135,8 +144,14 @@ def parts_of(rows: Sequence[Mapping[str, Any]], place: int) -> list[Part]:
     around = "\n".join(filter(None, (before, after)))
     return [
         Part(content=text, context=around, written=written_as(row["at"], text, around))
-        for text in cut(row["content"])
+        for text in cut(searchable(row["content"]))
     ]
+
+
+def searchable(text: str) -> str:
+    """What of a turn can be found: all of it, or the beginning and the end of one that is too long to index."""
+    half = SEARCHABLE_CHARS // 2
+    return text if len(text) <= SEARCHABLE_CHARS else f"{text[:half]}\n{text[-half:]}"
 
 
 def written_as(at: datetime, content: str, context: str) -> str:
@@ -170,10 +185,14 @@ def _fits(text: str) -> bool:
 
 
 async def embed_turns(desk: Desk, space: SpaceId) -> int:
-    """Give vectors to parts that have none of the present embedder; how many. Stops where it cannot be had."""
+    """Give vectors to parts that have none of the present embedder; how many.
+
+    A busy machine may take longer than the embedder is given: whatever was made is stored, and the rest is tried again.
+    What is still missing after some tries without a single vector waits for the next time.
+    """
     embedder = usable(desk.embedder())
-    made = 0
-    while embedder is not None:
+    made, left = 0, TRIES
+    while embedder is not None and left:
         rows = await desk.store.all(Q["unembedded_turns"], space=space, model=embedder.name, limit=TURNS)
         written = [written_as(row["at"], row["content"], row["context"]) for row in rows]
         vectors = await _vectors(desk, written)
@@ -182,8 +201,11 @@ async def embed_turns(desk: Desk, space: SpaceId) -> int:
             for row, text, vector in zip(rows, written, vectors, strict=True)
             if vector is not None
         ]
-        if not found:
+        if not rows:
             break
+        if not found:
+            left -= 1
+            continue
         async with desk.store.transaction() as transaction:
             for row, text, vector in found:
                 await _put_vector(transaction, space, row, text, vector, embedder)
@@ -211,15 +233,28 @@ async def _put_vector(
 
 
 async def _vectors(desk: Desk, texts: Sequence[str]) -> list[Vector | None]:
+    """The vectors of texts, none where there is none to be had. In small pieces: each is done well before the embedder's
+    time is up even where the machine is busy, and one that is not takes no others with it."""
     embedder = usable(desk.embedder())
-    if embedder is None or not texts:
-        return [None] * len(texts)
+    found: list[Vector | None] = []
+    while embedder is not None and len(found) < len(texts):
+        piece = await _piece(embedder, texts[len(found) : len(found) + PIECE])
+        if piece is None:
+            break
+        found += piece
+    return found + [None] * (len(texts) - len(found))
+
+
+async def _piece(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None] | None:
+    """The vectors of a few texts; none if the embedder does not answer at all."""
     try:
         return list(await embedder.embed(texts, Purpose.STORE, kind=EPISODIC))
     except PartlyEmbedded as partly:
         return list(partly.vectors)
-    except (ProviderDown, ProviderRefused):
+    except ProviderRefused:
         return [None] * len(texts)
+    except ProviderDown:
+        return None
 
 
 async def unindex_cut(transaction: Transaction, space: SpaceId) -> list[UUID]:

@@ -112,6 +112,7 @@ class Wish:
         """The filters as every way of searching takes them."""
         return {
             "statuses": self.statuses,
+            "disputing": self.as_of is None and self.valid_at is None,
             "with_memories": self.with_memories,
             "with_turns": self.with_turns,
             "kinds": self.memory_kinds,

@@ -94,12 +94,13 @@ class RerankSettings(Section):
 
 class LlmSettings(Section):
     write: str = key(
-        "",
-        "Model that turns text into facts, as `provider:model` or a model id; empty for none.",
+        "auto",
+        "Model that turns text into facts, as `provider:model` or a model id; `auto` for the one that your client uses, if"
+        " its server is local; empty for none.",
         per_space=True,
     )
     resolve: str = key("", "Model that resolves conflicts.", per_space=True)
-    judge: str = key("", "Model that judges two statements.", per_space=True)
+    judge: str = key("auto", "Model that judges two statements; `auto` as above.", per_space=True)
     chat: str = key("", "Model that the agent talks with.", per_space=True)
     system2: str = key("", "Model for slow, careful thought.", per_space=True)
     timeout_s: int = key(120, "Longest a model call may take.", ge=1, le=3600)
@@ -179,31 +180,16 @@ Thresholds = Annotated[tuple[int, ...], AfterValidator(_rising)]
 
 
 class StreamLoopSettings(Section):
-    """When a reply that is still streaming counts as a loop. Counts are repeats, sizes are characters."""
+    """When a reply that is still streaming counts as a loop. Sizes are characters."""
 
-    period_notice: int = key(4, "Exact repeats of a block that are noticed.", ge=2, le=1000)
-    period_notice_chars: int = key(200, "Characters that these repeats fill at least.", ge=20, le=8000)
-    period_cut: int = key(6, "Exact repeats of a block that end the reply.", ge=2, le=1000)
-    period_cut_chars: int = key(400, "Characters that these repeats fill at least.", ge=20, le=100_000)
-    counter_notice: int = key(6, "Repeats with other numbers that are noticed.", ge=2, le=1000)
-    counter_notice_chars: int = key(400, "Characters that these repeats fill at least.", ge=20, le=8000)
-    counter_cut: int = key(8, "Repeats that only count on and end the reply.", ge=2, le=1000)
-    counter_cut_chars: int = key(600, "Characters that these repeats fill at least.", ge=20, le=100_000)
-    sentences_distinct: int = key(6, "Different sentences that are few.", ge=1, le=100)
-    sentences_notice: int = key(20, "Sentences among which so few are noticed.", ge=4, le=1000)
-    sentences_cut: int = key(40, "Sentences among which so few end the reply.", ge=4, le=1000)
-    shape_notice: int = key(5, "Repeats of a block of lines of one shape that are noticed.", ge=2, le=1000)
-    shape_notice_lines: int = key(14, "Lines that these repeats fill at least.", ge=2, le=1000)
-    shape_notice_chars: int = key(200, "Characters that these repeats fill at least.", ge=20, le=100_000)
-    shape_cut: int = key(10, "Repeats of a block of lines of one shape that end the reply.", ge=2, le=1000)
-    shape_cut_lines: int = key(20, "Lines that these repeats fill at least.", ge=2, le=10_000)
-    shape_cut_chars: int = key(400, "Characters that these repeats fill at least.", ge=20, le=100_000)
-    ngram_share: float = key(0.6, "Share of word sequences seen three times that is noticed.", ge=0, le=1)
-    dense_ratio: float = key(
-        0.242, "Compressed share of the latest text below which it is noticed.", ge=0, le=1
+    stale_cut: int = key(
+        2_000, "Words in a row without anything new that end the reply, in characters.", ge=400, le=100_000
     )
-    blank_notice: int = key(128, "Blank characters in a row that are noticed.", ge=20, le=100_000)
+    run_cut: int = key(4_000, "Repeats of one character that end the reply.", ge=100, le=100_000)
     blank_cut: int = key(400, "Blank characters in a row that end the reply.", ge=20, le=100_000)
+    dense_ratio: float = key(
+        0.28, "Compressed share of the latest text below which it is noticed.", ge=0, le=1
+    )
 
 
 class LoopSettings(Section):
@@ -214,13 +200,9 @@ class LoopSettings(Section):
         allowed=LADDER_WORDS,
     )
     thresholds: Thresholds = key(
-        (3, 4, 5, 6),
-        "Repeats that reach the levels one to four.",
+        (4, 6, 8, 16),
+        "Repeats, by weight, that reach the levels one to four.",
         allowed=THRESHOLD_WORDS,
-    )
-    poll_tools: tuple[str, ...] = key(
-        ("*wait*", "*status*", "*poll*", "*sleep*", "*output*"),
-        "Tools that may repeat: their thresholds are five times as high.",
     )
     stream: StreamLoopSettings = key(StreamLoopSettings(), "Loops inside a reply.")
     breaker: Literal["answer", "error"] = key("answer", "What a client gets while the breaker is open.")

@@ -30,7 +30,8 @@ _TAKEN = (pg.UniqueViolation, pg.ExclusionViolation)
 def translated() -> Iterator[None]:
     """Turn psycopg's errors into ours, once, with their cause."""
     try:
-        yield
+        with _without_details():
+            yield
     except pg.DiskFull as error:
         raise down(
             "disk_full", "The disk of the database is full.", "Free some space; nothing else is needed."
@@ -61,6 +62,17 @@ def translated() -> Iterator[None]:
         raise _refused(
             "What this belongs to is not there, or something still belongs to it.", error
         ) from error
+
+
+@contextmanager
+def _without_details() -> Iterator[None]:
+    """Leave only the first message of an error: its detail repeats the row, and the log would repeat that."""
+    try:
+        yield
+    except psycopg.Error as error:
+        if error.diag.message_primary:
+            error.args = (error.diag.message_primary,)
+        raise
 
 
 def down(kind: str, message: str, hint: str | None = None) -> StoreDown:

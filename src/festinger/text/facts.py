@@ -20,7 +20,7 @@ LONGEST = 500
 GRAMMAR = "Write it as `X -isa Y [in context of Z]` or `X -ispart Y [in context of Z]`."
 
 _FLAG = re.compile(r"(?<!\S)-(isa|ispart)(?!\S)", re.IGNORECASE)
-_CONTEXT = re.compile(r"\s+in\s+context\s+of(?!\S)", re.IGNORECASE)
+_CONTEXT = re.compile(r"(?<!\s)\s++in\s++context\s++of(?!\S)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from festinger.text.fold import fold
 from festinger.text.words import LISTS, words
 
 _WORD = re.compile(r"[a-z']+")
-_QUOTATION = re.compile(r"""["«][^"«»]*\s[^"«»]*\s[^"«»]*["»]""")
+_QUOTATION = re.compile(r"""["«][^"«»\s]*+(?:\s[^"«»\s]*+){2,}+["»]""")
 """Three words or more between marks: not a title or a name, but what somebody said."""
 _IN_A_WHILE = re.compile(
     r"\b(?:in|for|within) (?:a|an|one|two|three|five|ten|twenty|\d+) (?:few )?(?:second|minute|hour)s?\b|\bnow$"

@@ -1,24 +1,48 @@
-"""Does this address stay on this machine?
+"""Tell addresses of this machine, and addresses that are never connected to, from others.
 
-Only what surely does counts: a literal loopback address, or the name `localhost`. Any other name may resolve to
-anything, today or tomorrow. What may be spoken to, or let in, is decided by who asks.
+Of this machine is only what surely is: a literal loopback address, or the name `localhost`. Any other name may
+resolve to anything, today or tomorrow. What may be spoken to, or let in, is decided by who asks.
 """
 
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
+
+PRIVATE = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))
+"""Networks of a home or a company (RFC 1918, RFC 4193)."""
+METADATA = frozenset(map(ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")))
+"""Where clouds hand out credentials of the machine, beside the link-local 169.254.169.254."""
+
+
+def is_forbidden(address: str) -> bool:
+    """Whether a resolved address may never be connected to: link-local, or a cloud's metadata service.
+
+    Such an address answers whoever runs on the machine with the machine's own credentials. Anything that is no
+    address, such as a name, is not known to be forbidden.
+    """
+    known = _address(address)
+    return known is not None and (known.is_link_local or known in METADATA)
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return None
+    # `::ffff:127.0.0.1` is how a socket of both families shows a caller of the older one.
+    return (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
 
 
 def is_loopback(host: str) -> bool:
     """Whether a host, as a name or as an address, is this machine."""
-    if host == "localhost":
-        return True
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    # `::ffff:127.0.0.1` is how a socket of both families shows a caller of the older one.
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return (mapped or address).is_loopback
+    address = _address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def is_nearby(url: str) -> bool:
+    """Whether a URL names a loopback or private address, or `localhost`; other names may lead anywhere."""
+    host = urlsplit(url).hostname or ""
+    address = _address(host)
+    return is_loopback(host) or (address is not None and any(address in network for network in PRIVATE))
 
 
 def stays_here(url: str) -> bool:

@@ -1,7 +1,7 @@
 """Does it live, is it ready, what does it count?
 
-`healthz` says that the loop turns and asks nobody. `readyz` says that the database answers; a missing
-provider, a refused setting or a dead job is told in the body and never makes it unready. Both are cheap and
+`healthz` says that the loop turns and asks nobody. `readyz` says that the database answers and that the disk takes
+what is said; a missing provider, a refused setting or a dead job is told in the body and never makes it unready. Both are cheap and
 answer anybody; what is the matter is told to callers on this machine or with a key.
 """
 
@@ -35,13 +35,14 @@ async def _unready(call: Call) -> FestingerError | None:
         await call.keeper.need().store.ping()
     except StoreDown as error:
         return error
-    return None
+    return call.keeper.disk_problem()
 
 
 async def _details(call: Call, problem: FestingerError | None) -> dict[str, object]:
     found: dict[str, object] = {
         "settings": call.keeper.settings.problem,
         "needs_restart": [change.key for change in call.keeper.settings.needs_restart],
+        "disk": call.keeper.disk().as_json(),
     }
     if problem is not None:
         found["problem"] = {"name": problem.name, "message": problem.message, "hint": problem.hint}

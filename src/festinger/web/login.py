@@ -4,15 +4,17 @@ A one-time link is opened by a button, not by following it: whoever merely looks
 previews it, does not use it up, and the cookie that comes of it is set by a page of ours.
 """
 
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from festinger.errors import BadInput, NotAuthorised
 from festinger.store.sessions import LINK_PREFIX
-from festinger.web.access import COOKIE, Scope, is_from_here
+from festinger.web.access import COOKIE, Scope, is_from_here, is_here
 from festinger.web.pages import back_to, show
 from festinger.web.route import Call, Route
 
 MAX_SECRET = 200
+LONGEST_ADDRESS = 64
 PATH = "/admin"
 """Where the cookie is sent to: our own pages and nothing that is forwarded."""
 
@@ -31,8 +33,7 @@ async def enter(call: Call) -> Response:
     secret = form.get("secret", "")
     if not secret or len(secret) > MAX_SECRET:
         raise BadInput("A link or a key is needed.", hint="`festinger login` prints a link.")
-    address = call.request.client.host if call.request.client else "here"
-    _, cookie = await call.app.logins.enter(secret, address=address)
+    _, cookie = await call.app.logins.enter(secret, address=address_of(call.request))
     response = RedirectResponse(local(form.get("next", PATH)), 303)
     response.set_cookie(
         COOKIE,
@@ -43,6 +44,17 @@ async def enter(call: Call) -> Response:
         secure=call.request.url.scheme == "https",
     )
     return response
+
+
+def address_of(request: Request) -> str:
+    """Whose wrong tries are counted together.
+
+    Behind a reverse proxy on this machine every request comes from the same address. The last one that such a proxy
+    added is who spoke to it; whoever reaches this machine directly could at most lock out names of their own.
+    """
+    peer = request.client.host if request.client else "here"
+    forwarded = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    return forwarded[:LONGEST_ADDRESS] if forwarded and is_here(request) else peer
 
 
 async def leave(call: Call) -> Response:

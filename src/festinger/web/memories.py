@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from festinger.errors import BadInput, FestingerError, NotAuthorised, TooLarge
-from festinger.ids import MemoryId
+from festinger.ids import MemoryId, Origin
 from festinger.memory.batch import BATCH, MOST_ITEMS, failed, learn_many
 from festinger.memory.decision import Action
 from festinger.memory.given import Given
@@ -112,11 +112,13 @@ async def given_of(call: Call, body: Statement, *, key: str | None) -> Given:
     if body.immutable and not is_person(call):
         raise NotAuthorised("Only a person may say that something is held for good.")
     sources = [await meant(call.app.memory.desk, call.space, each) for each in body.derived_from]
+    origin = origin_of(call, body.origin)
     return Given(
         text=body.text,
         subject=body.subject,
         kind=body.kind,
-        origin=origin_of(call, body.origin),
+        origin=origin,
+        imported=origin is Origin.DOCUMENT,  # only a person may say so
         source=body.source,
         source_confidence=body.source_confidence,
         event_time=body.event_time,

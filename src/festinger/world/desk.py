@@ -43,6 +43,11 @@ async def learn_nothing(_transaction: Transaction, _space: SpaceId, _message: st
     """For a wiring without background work."""
 
 
+async def has_some_writer(_space: SpaceId) -> bool:
+    """For a wiring that leaves the question to the job."""
+    return True
+
+
 async def write_nothing(
     transaction: Transaction, space: SpaceId, concept: int, *, tries: int = 1, at: datetime | None = None
 ) -> None:
@@ -60,6 +65,8 @@ class Desk:
     is_common: Callable[[str, float], bool]
     """Whether a token is common English, from a Zipf frequency on."""
     ask_to_write: AskToWrite = write_nothing
+    has_writer: Callable[[SpaceId], Awaitable[bool]] = has_some_writer
+    """Whether there is a model that could explain a name to a space."""
     """Has a concept that stands out explained, as durable work within the transaction."""
     ask_to_learn: AskToLearn = learn_nothing
     """Has what a message asserted written, as durable work within the transaction."""

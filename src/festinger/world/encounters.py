@@ -6,6 +6,7 @@ database: a crash loses the counts since the last write and nothing else.
 """
 
 import hashlib
+import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
@@ -83,6 +84,14 @@ class _Session:
 def text_hash(text: str) -> str:
     """By which a text is known again."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def source_hash(text: str) -> str:
+    """By which a text is known again although its numbers have changed, as those of a tool's output do."""
+    return text_hash(_NUMBERS.sub("0", text))
+
+
+_NUMBERS = re.compile(r"[0-9]+")
 
 
 class Encounters:

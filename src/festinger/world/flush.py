@@ -1,16 +1,17 @@
 """How do counts get into the database?
 
 Every so often, and at the end, the counts of each space are added in one statement, so that several processes add
-up; the sums come back and replace what was in memory. A concept that stands out by now is given to the write job.
+up; the sums come back and replace what was in memory. A concept that stands out by now is given to the write job, or marked as wanted where no model could explain it.
 If the database is away, the counts wait.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
 from festinger.errors import StoreDown
+from festinger.events.event import Happening
 from festinger.ids import SpaceId
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -107,6 +108,9 @@ async def _ask_to_write(
     if not salient:
         return
     now = desk.clock()
+    if not await desk.has_writer(space):
+        await _want(desk, transaction, space, salient, now=now)
+        return
     due = await transaction.all(
         Q["claim_writing"],
         space=space,
@@ -117,3 +121,23 @@ async def _ask_to_write(
     )
     for row in due:
         await desk.ask_to_write(transaction, space, row["id"])
+
+
+async def _want(
+    desk: Desk, transaction: Transaction, space: SpaceId, concepts: Sequence[int], *, now: datetime
+) -> None:
+    """Mark names that nobody can explain. Without a model a job for each would only find that out again."""
+    rows = await transaction.all(Q["want_concepts"], space=space, concepts=concepts, now=now)
+    happenings = [
+        Happening(
+            name="concept_wanted",
+            subject=f"concept:{row['id']}",
+            payload={
+                "concept_id": row["id"],
+                "token": row["token"],
+                "encounters": row["encounter_count"],
+            },
+        )
+        for row in rows
+    ]
+    await desk.outbox.emit_all(transaction, happenings, space=space)

@@ -1,7 +1,8 @@
-"""What happens when somebody states a fact on purpose?
+"""State a fact on purpose.
 
-It passes by thresholds and models: the edge stands at once with full confidence, or a conflict waits with the highest
-priority. Whether a person or an agent stated it is told by the door and decides who wins later.
+It passes by thresholds and models: the edge stands at once, or a conflict waits with the highest priority. Whether a
+person or an agent stated it is told by the caller; only a person's word is certain, because an agent may repeat
+whatever it has read.
 """
 
 from collections.abc import Sequence
@@ -9,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from festinger.errors import BadFact, TooLarge
-from festinger.ids import Cause, SpaceId
+from festinger.ids import Cause, Origin, SpaceId
 from festinger.text.facts import parse_fact
 from festinger.world.claims import Claim
 from festinger.world.conflicts import find_conflict, item_json
+from festinger.world.corroboration import cap
 from festinger.world.desk import Desk
 from festinger.world.edge import Source, Statement
 from festinger.world.quarantine import admit_stated
@@ -44,7 +46,7 @@ def statement_of(fact: str, because: Cause, *, message: str | None = None) -> St
         parent=parsed.parent,
         dimension=parsed.dimension,
         is_isa=parsed.is_isa,
-        confidence=CERTAIN,
+        confidence=CERTAIN if because.origin is Origin.PERSON else cap(because.origin),
         source=Source.GUTASK,
         cause=because,
         message=message,

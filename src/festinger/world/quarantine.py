@@ -1,7 +1,7 @@
 """When may a statement that nobody vouches for become an edge?
 
-When enough distinct causes, in more than one session and from more than one text, say it; the same page read a
-hundred times has one vote. Or when a person says it, or lets it in by hand. Until then it is never shown, opens no
+When enough distinct causes, in more than one session, from more than one text and on more than one day, say it; the
+same page read a hundred times has one vote, and so has the output of a tool in which only numbers change. Or when a person says it, or lets it in by hand. Until then it is never shown, opens no
 conflict and marks nothing.
 """
 
@@ -25,6 +25,8 @@ Q = queries_of("festinger.world")
 
 SESSIONS_NEEDED = 2
 TEXTS_NEEDED = 2
+DAYS_NEEDED = 2
+"""A burst of sessions within seconds is one client, whatever it calls them."""
 EXPIRES_AFTER = timedelta(days=30)
 
 WAITING = "waiting"
@@ -58,13 +60,19 @@ class Votes:
     causes: int
     sessions: int
     texts: int
+    days: int
 
 
-NOBODY = Votes(causes=0, sessions=0, texts=0)
+NOBODY = Votes(causes=0, sessions=0, texts=0, days=0)
 
 
 def is_admissible(votes: Votes, *, min_causes: int) -> bool:
-    return votes.causes >= min_causes and votes.sessions >= SESSIONS_NEEDED and votes.texts >= TEXTS_NEEDED
+    return (
+        votes.causes >= min_causes
+        and votes.sessions >= SESSIONS_NEEDED
+        and votes.texts >= TEXTS_NEEDED
+        and votes.days >= DAYS_NEEDED
+    )
 
 
 async def quarantine(change: Writing, sighting: Sighting) -> Stated | None:

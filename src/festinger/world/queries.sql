@@ -376,6 +376,12 @@ order by id;
 update soas set wanted_at = %(now)s where space_id = %(space)s and id = %(concept)s and wanted_at is null
 returning id, token, encounter_count;
 
+-- name: want_concepts
+-- Marks concepts that stand out and of which nothing is known; rows of those that were not marked.
+update soas set wanted_at = %(now)s
+where space_id = %(space)s and id = any(%(concepts)s) and wanted_at is null and novelty = 0
+returning id, token, encounter_count;
+
 -- name: wanted
 -- Concepts that stand out and that nobody has explained.
 select id, token, encounter_count, last_seen, wanted_at from soas
@@ -444,7 +450,7 @@ on conflict do nothing;
 -- name: votes
 -- How much speaks for a quarantined triple; sessions that are held have no vote.
 select count(distinct (c.agent, c.session_id, c.day, c.origin)) as causes, count(distinct c.session_id) as sessions,
-       count(distinct c.text_hash) as texts
+       count(distinct c.text_hash) as texts, count(distinct c.day) as days
 from cue_quarantine_cause c
 left join held_session h on h.space_id = c.space_id and h.session_id = c.session_id
 where c.space_id = %(space)s and c.quarantine_id = %(id)s and h.session_id is null;
@@ -479,7 +485,8 @@ order by first_seen desc, id limit %(limit)s;
 -- name: votes_of
 -- How much speaks for each of some quarantined triples; sessions that are held have no vote.
 select c.quarantine_id as id, count(distinct (c.agent, c.session_id, c.day, c.origin)) as causes,
-       count(distinct c.session_id) as sessions, count(distinct c.text_hash) as texts
+       count(distinct c.session_id) as sessions, count(distinct c.text_hash) as texts,
+       count(distinct c.day) as days
 from cue_quarantine_cause c
 left join held_session h on h.space_id = c.space_id and h.session_id = c.session_id
 where c.space_id = %(space)s and c.quarantine_id = any(%(ids)s) and h.session_id is null

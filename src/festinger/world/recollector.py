@@ -14,7 +14,7 @@ from festinger.seeing.metrics import WORLD_ZERO_HITS
 from festinger.store.pool import Transaction
 from festinger.world.claims import heard_from
 from festinger.world.desk import Desk
-from festinger.world.encounters import SENTENCES_FROM, Encounters, Sentence, text_hash
+from festinger.world.encounters import SENTENCES_FROM, Encounters, Sentence, source_hash
 from festinger.world.forgetting import Forgotten, forget_session
 from festinger.world.learning import Spoken, keep_claims
 from festinger.world.loading import load_part
@@ -134,7 +134,7 @@ class Recollector:
             agent=place.agent,
             session=place.session,
             origin=said.origin,
-            text_hash=text_hash(said.text),
+            text_hash=source_hash(said.text),
             claims=[
                 replace(claim, origin=heard_from(said.origin, claim, unvouched=unvouched)) for claim in found
             ],

@@ -106,6 +106,7 @@ def votes_in(votes: Iterable[Vote]) -> Votes:
         causes=len({each.cause for each in said}),
         sessions=len({each.cause.session for each in said}),
         texts=len({each.text for each in said}),
+        days=len({each.cause.day for each in said}),
     )
 
 

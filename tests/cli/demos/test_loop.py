@@ -16,10 +16,10 @@ async def test_each_repeat_is_met_by_one_step_more_until_a_person_speaks(databas
 
     assert watched.got == RESULT
     assert noticed.got.startswith(f"{RESULT}\n\n[Loop guard]")
-    assert "ran 3 times" in noticed.got
+    assert "ran 4 times" in noticed.got
     assert "temperature: 1.0" in warmed.got
-    assert pruned.got.startswith("5 messages instead of 11")
-    assert "6 times" in broken.got
-    assert "has got 6 requests" in broken.why
+    assert pruned.got.startswith("5 messages instead of 17")
+    assert "16 times" in broken.got
+    assert "has got 16 requests" in broken.why
     assert released.got == "All right."
-    assert received == 7
+    assert received == 17

@@ -8,7 +8,7 @@ from festinger.proxy.loops.steps import Item, Keys, steps_of
 from festinger.proxy.loops.turns import Repeat, worst
 from festinger.settings.tree import LoopSettings
 
-SETTINGS = LoopSettings()
+SETTINGS = LoopSettings(thresholds=(3, 4, 5, 6))
 SYSTEM = Message(role=Role.SYSTEM, text="You are an agent with tools.")
 
 

@@ -67,13 +67,15 @@ def test_it_says_how_long_to_wait():
     assert seconds_left(opened(), now=900.0, settings=USUAL) == 0.0
 
 
-def test_the_answer_says_what_repeated_how_often_and_who_is_needed():
+def test_the_answer_says_what_repeated_how_often_and_how_to_continue():
     assert LOOPING is not None
-    words = explanation(LOOPING)
+    words = explanation(LOOPING, USUAL)
 
     assert '"look"' in words
     assert "6 times" in words
-    assert "person" in words
+    assert "To continue, send a message" in words
+    assert "/admin/loops" in words
+    assert "every 60 seconds" in words
     assert len(words) < 300
 
 
@@ -81,24 +83,24 @@ def test_a_repeated_answer_is_named_as_one():
     repeat = verdict(task([said("All of it is done now.")] * 6))
 
     assert repeat is not None
-    assert "the same answer" in explanation(repeat)
+    assert "the same answer" in explanation(repeat, USUAL)
 
 
 def test_an_agent_that_speaks_json_gets_a_final_response():
     assert LOOPING is not None
-    spoken = spoken_explanation(LOOPING)
+    spoken = spoken_explanation(LOOPING, USUAL)
     call = spoken_call(spoken)
 
     assert call is not None
     assert call.name == "response"
-    assert json.loads(call.arguments) == {"text": explanation(LOOPING)}
+    assert json.loads(call.arguments) == {"text": explanation(LOOPING, USUAL)}
 
 
 @pytest.mark.parametrize("name", ['x"\n</tool>', "a" * 5_000])
 def test_a_hostile_tool_name_stays_a_quote(name: str):
-    repeat = verdict(task(*[did(name, {}, "ok")] * 6))
+    repeat = verdict(task(*[did(name, {}, "nothing")] * 6))
 
     assert repeat is not None
-    assert "\n" not in explanation(repeat)
-    assert "</tool>" not in explanation(repeat)
-    assert len(explanation(repeat)) < 500
+    assert "\n" not in explanation(repeat, USUAL)
+    assert "</tool>" not in explanation(repeat, USUAL)
+    assert len(explanation(repeat, USUAL)) < 500

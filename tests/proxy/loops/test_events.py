@@ -19,7 +19,7 @@ BLOCK = tuple(items(task(did("look", {"at": SECRET}, SECRET))))
 
 
 def repeat(level: int = 2) -> Repeat:
-    return Repeat(rule=TurnRule.SAME_CALL, count=level + 2, level=level, block=BLOCK)
+    return Repeat(rule=TurnRule.SAME_CALL, count=level + 2, level=level, block=BLOCK, evidence=level + 2)
 
 
 LEVELS = st.none() | st.integers(1, 4).map(repeat)
@@ -42,13 +42,9 @@ FINDINGS = st.lists(
 
 
 @pytest.mark.requirement("P-76")
-@given(before=LOOPS, after=LOOPS, found=FINDINGS, polling=st.booleans())
-def test_every_payload_is_what_its_event_promises(
-    before: Loop, after: Loop, found: list[Heard], polling: bool
-):
-    seen = Judged(
-        loop=after, repeat=after.standing, passage=Passage.FREE, polling=repeat(0) if polling else None
-    )
+@given(before=LOOPS, after=LOOPS, found=FINDINGS)
+def test_every_payload_is_what_its_event_promises(before: Loop, after: Loop, found: list[Heard]):
+    seen = Judged(loop=after, repeat=after.standing, passage=Passage.FREE)
     told = [
         *told_of_request("s-1", before, seen, did=("nudge", "temperature")),
         *told_of_reset("s-1", before, by="key:ops"),

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from festinger.proxy.loops import counting, keys, restraint, sentences, shape, spoken
-from festinger.proxy.loops.collapse import collapsed
-from festinger.proxy.loops.restraint import is_encoded
+from festinger.proxy.loops import keys, restraint, spoken
+from festinger.proxy.loops.novelty import collapsed
+from festinger.proxy.loops.results import outcome_of
 from festinger.proxy.loops.stream import findings_in
 from festinger.settings.tree import StreamLoopSettings
 
@@ -27,19 +27,22 @@ HOSTILE = {
     "rows": " |",
     "newlines": "\n",
     "letters": "ab",
+    "comments": "/*",
+    "hashes": " #",
+    "failures": "1 failed ",
+    "colons": "a: ",
 }
 PATTERNS = {
-    "steadied": keys.steadied,
+    "result_key": keys.result_key,
     "answer key": keys.answer_key,
-    "shape": shape.shape_of,
-    "sentences": lambda text: list(sentences.Sentences().grow(text)),
-    "blot": counting.Blotter().grow,
-    "asked": restraint.asked_for,
-    "asked pattern": lambda text: restraint._ASKED.findall(text),
-    "encoded": lambda text: is_encoded(text, 0),
+    "call key": keys.call_key,
+    "failure key": lambda text: keys.failure_key(text, keys.call_key(text)),
+    "waiting": lambda text: keys.means_to_wait("run", text),
+    "outcome": lambda text: outcome_of(text, text, is_error=False),
+    "asked": restraint.asks_to_repeat,
     "spoken": spoken.spoken_call,
     "collapsed": collapsed,
-    "stream": lambda text: findings_in(text, StreamLoopSettings(period_cut=1_000, blank_cut=100_000)),
+    "stream": lambda text: findings_in(text, StreamLoopSettings(stale_cut=100_000, blank_cut=100_000)),
 }
 
 

@@ -48,7 +48,7 @@ class Session:
         return found.repeat.level if found.repeat else 0
 
     def stopped(self, count: int = 6) -> None:
-        for n in range(1, count + 1):
+        for n in range(count + 1):
             last = self.asks(task(*[LOOK] * n))
         assert last.passage is Passage.STOPPED
 
@@ -56,9 +56,9 @@ class Session:
 @pytest.mark.requirement("P-70")
 def test_levels_rise_with_the_repeats_and_the_breaker_opens():
     session = Session()
-    levels = [session.level(task(*[LOOK] * n)) for n in range(1, 7)]
+    levels = [session.level(task(*[LOOK] * n)) for n in range(7)]
 
-    assert levels == [0, 0, 1, 2, 3, 4]
+    assert levels == [0, 0, 0, 1, 2, 3, 4]
     assert session.names == ["loop_detected"] * 4 + ["breaker_opened"]
 
 
@@ -74,15 +74,85 @@ def test_a_person_who_repeats_the_same_words_has_spoken_again():
 
 
 @pytest.mark.requirement("P-63")
-def test_a_person_who_says_continue_five_times_starts_anew_each_time():
+def test_the_same_word_of_a_person_is_no_news_but_nobody_is_stopped_after_it():
+    """Frameworks say `Continue.` in a person's place; a person may say it too."""
+    session, history, found = Session(), task(), []
+    for _ in range(9):
+        history = [*history, *LOOK, said("Shall I go on?"), person("continue")]
+        found.append(session.asks(history))
+
+    assert [each.repeat.level if each.repeat else 0 for each in found] == [0, 0, 0, 1, 2, 3, 3, 3, 3]
+    assert {each.passage for each in found} == {Passage.FREE}
+    assert session.level([*history, person("Try the other branch.")]) == 0
+
+
+@pytest.mark.requirement("P-63")
+def test_a_person_who_takes_time_to_ask_for_the_same_again_is_no_loop():
+    run = [
+        *did("run_tests", {}, "41 tests have passed, none has failed."),
+        said("All of the tests pass now."),
+    ]
+    patient, hasty = Session(), Session()
+    history, levels = task(), []
+    for _ in range(8):
+        history = [*history, person("Run the tests again."), *run[:2]]
+        patient.asks(history), hasty.asks(history)
+        history = [*history, run[2], person("Run the tests again.")]
+        levels.append((patient.level(history, waited=40.0), hasty.level(history)))
+
+    assert max(level for level, _ in levels) == 0
+    assert max(level for _, level in levels) == 3
+
+
+@pytest.mark.requirement("P-63")
+def test_words_that_were_said_before_are_no_news_in_any_order():
+    prompts = ("Continue.", "Use a tool, please.", "Go on.")
     session, history, levels = Session(), task(), []
-    for _ in range(5):
-        history = [*history, *LOOK]
-        levels.append(session.level(history))
-        history = [*history, said("Shall I go on?"), person("continue")]
+    for n in range(9):
+        history = [*history, said("I will now read the file and fix it."), person(prompts[n * 2 % 3])]
         levels.append(session.level(history))
 
-    assert levels == [0] * 10
+    assert levels[-1] == 3
+
+
+@pytest.mark.requirement("P-63")
+def test_a_person_whose_answer_is_not_heard_says_nothing_new_by_repeating_it():
+    replies = (
+        "staging",
+        "As I said: staging",
+        "staging!",
+        "I told you, staging.",
+        "Again: staging",
+        "staging, go on",
+    )
+    session, history, levels = Session(), task(), []
+    for reply in replies:
+        history = [*history, said("Which environment should I deploy to?"), person(reply)]
+        levels.append(session.level(history))
+
+    assert levels == [0, 0, 0, 1, 2, 3]
+    assert session.level([*history, said("Which one?"), person("Deploy to production instead.")]) == 0
+
+
+@pytest.mark.requirement("P-61")
+def test_time_that_passes_between_reply_and_request_is_waiting():
+    patient, hasty = Session(), Session()
+    poll = did("check_build", {"id": 7}, "The build is running.")
+    levels = [
+        (patient.level(task(*[poll] * n), waited=30.0), hasty.level(task(*[poll] * n), waited=1.0))
+        for n in range(7)
+    ]
+
+    assert levels[-1] == (0, 4)
+
+
+@pytest.mark.requirement("P-75")
+def test_a_session_that_is_met_in_the_middle_of_a_loop_is_not_stopped_at_once():
+    session = Session()
+
+    assert session.asks(task(*[LOOK] * 20)).passage is Passage.FREE
+    assert session.level(task(*[LOOK] * 21)) == 3
+    assert [session.level(task(*[LOOK] * n)) for n in range(22, 28)] == [3, 3, 3, 3, 4, 4]
 
 
 @pytest.mark.requirement("P-60")
@@ -176,14 +246,6 @@ def test_only_the_latest_cut_replies_are_remembered_each_once():
     assert loop.cuts[-1] == b"%d" % CUTS
     assert loop.limited
     assert not after_reply(loop, noticed=False, cut=None).limited
-
-
-def test_polling_is_told_once():
-    session = Session()
-    polls = [did("look", {"at": 1}, f"at {n} percent") for n in range(14)]
-    told = [session.asks(task(*polls[:n])).polling for n in range(1, 15)]
-
-    assert [n for n, each in enumerate(told, 1) if each is not None] == [10]
 
 
 STEPS = st.sampled_from([LOOK, OTHER, did("third", {}, "x")])

@@ -150,10 +150,17 @@ def test_a_cycle_is_cut_from_where_it_began_whatever_its_latest_step():
     assert shown[0] == shown[1]
 
 
-def test_waiting_tools_are_pruned_five_times_later():
-    history = task(*[did("wait_for", {}, "not yet")] * 25)
+def test_steps_that_say_little_are_pruned_later():
+    history = task(*[did("press", {"key": "Down"}, "pressed")] * 50)
     repeat = verdict(history)
 
     assert repeat is not None
-    assert pruned_at(repeat, SETTINGS) == 25
-    assert pruned_at(repeat, LoopSettings(ladder=("prune",))) == 15
+    assert pruned_at(repeat, SETTINGS) == 50
+    assert pruned_at(repeat, LoopSettings(ladder=("prune",), thresholds=(3, 4, 5, 6))) == 30
+
+
+def test_steps_in_changing_order_stay():
+    c = did("c", {}, "3")
+    plan, _ = pruned(task(A, B, c, B, A, c, c, B, A, A, B, c))
+
+    assert plan is None

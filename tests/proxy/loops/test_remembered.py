@@ -31,8 +31,9 @@ class Session:
         found = Arrival(length=len(history), **arrival)  # type: ignore[arg-type]
         here = steps_of(history, self.keys)
         who = person_key(history)
-        done: list[Item] = continued(self.kept, here, person=who, length=len(history))
-        if is_counted(found, self.kept):
+        done: list[Item]
+        done, _ = continued(self.kept, here, person=who, length=len(history))
+        if is_counted(found, self.kept, here):
             self.kept = remember(done, person=who, in_history=len(here), length=len(history))
         else:
             done = list(self.kept.steps)
@@ -104,9 +105,9 @@ def test_retries_resent_and_side_requests_change_nothing():
 
 
 @pytest.mark.requirement("P-60")
-def test_only_the_last_twenty_steps_are_kept():
+def test_only_the_last_sixty_steps_are_kept():
     session = Session()
-    session.asks(task(*(did("look", {"at": n}, "x") for n in range(50))))
+    session.asks(task(*(did("look", {"at": n}, "x") for n in range(90))))
 
-    assert len(session.kept.steps) == 20
-    assert session.kept.count == 50
+    assert len(session.kept.steps) == 60
+    assert session.kept.count == 90

@@ -1,36 +1,22 @@
-"""What is borne for longer, and why."""
-
-import random
+"""What was asked for."""
 
 import pytest
 
-from festinger.proxy.loops.restraint import asked_for, is_encoded
+from festinger.proxy.loops.restraint import asks_to_repeat
 
 
 @pytest.mark.requirement("P-67")
 @pytest.mark.parametrize(
     ("message", "wanted"),
     [
-        ("Write it 40 times.", 40),
-        ("Give me 12 copies of that sentence", 12),
-        ("repeat the word duck exactly 300 times", 300),
-        ("Please repeat: duck. Do it for 25 rows", 25),
-        ("A table with 50 rows, please", 50),
-        ("What is 12 times 9? No: 12 times!", 12),
-        ("I was there in 2024 and liked it.", 0),
-        ("", 0),
+        ("Write it 40 times.", True),
+        ("Give me 12 copies of that sentence", True),
+        ("repeat the word duck exactly 300 times", True),
+        ("Please repeat: duck. Do it for 25 rows", True),
+        ("A table with 50 rows, please", True),
+        ("I was there in 2024 and liked it.", False),
+        ("", False),
     ],
 )
-def test_a_wish_for_repetition_is_read_with_its_number(message: str, wanted: int):
-    assert asked_for(message) == wanted
-
-
-@pytest.mark.requirement("P-67")
-def test_encoded_bytes_are_known_by_what_stands_before_their_runs():
-    mixed = "".join(random.Random(2).choices("ABCdefGHI0123456789+/", k=100))
-
-    assert is_encoded(mixed + "A" * 600, 600)
-    assert not is_encoded("A" * 700, 600)
-    assert not is_encoded("aB3" + "A" * 600, 600)
-    assert not is_encoded("some words, then " + "A" * 600, 600)
-    assert is_encoded("0f3a9bc71e" * 9 + "00" * 300, 600)
+def test_a_wish_for_repetition_is_read(message: str, wanted: bool):
+    assert asks_to_repeat(message) is wanted

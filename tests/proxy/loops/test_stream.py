@@ -2,7 +2,6 @@
 
 import base64
 import codecs
-import json
 import random
 from collections.abc import Iterator
 
@@ -45,26 +44,27 @@ def rules_in(text: str) -> set[StreamRule]:
 
 @pytest.mark.requirement("P-66")
 @pytest.mark.parametrize(
-    ("block", "most"),
-    [
-        ("foo ", 700),
-        ("<unused50>", 700),
-        ("I'll try again ok ", 700),
-        (SENTENCE, 700),
-        (MONOLOGUE, 6 * len(MONOLOGUE)),
-        ("142857", 700),
-        ("The test fails here. The build is fine now. ", 700),
-        (PARAGRAPH, 6 * len(PARAGRAPH)),
-        (LONG_PARAGRAPH, 6 * len(LONG_PARAGRAPH)),
-        (HAN, 700),
-    ],
+    "block",
+    ["foo ", "<unused50>", "I'll try again ok ", SENTENCE, MONOLOGUE, PARAGRAPH, LONG_PARAGRAPH, HAN],
 )
-def test_an_exact_loop_is_cut_by_its_period(block: str, most: int):
+def test_a_reply_that_says_nothing_new_is_cut(block: str):
     found = cut_in(block * (20_000 // len(block)))
 
     assert found is not None
-    assert found.rule is StreamRule.PERIOD
-    assert found.at <= most + LOOK_EVERY
+    assert found.rule is StreamRule.STALE
+    assert found.at <= 2 * SETTINGS.stale_cut + 5 * len(block)
+
+
+@pytest.mark.requirement("P-66")
+def test_the_same_few_sentences_in_any_order_are_cut():
+    chance = random.Random(11)
+    stuck = [
+        f"Wait, maybe the {word} is what I got wrong here." for word in ("input", "loop", "index", "type")
+    ]
+    found = cut_in(" ".join(chance.choice(stuck) for _ in range(90)))
+
+    assert found is not None
+    assert found.rule is StreamRule.STALE
 
 
 @pytest.mark.requirement("P-66")
@@ -78,70 +78,33 @@ def test_nothing_but_blanks_is_cut_at_four_hundred(blank: str):
 
 
 @pytest.mark.requirement("P-66")
-@pytest.mark.parametrize("form", ["Step {}: verify the result of it.\n", "{}. Item number {} of this list\n"])
-def test_counting_on_without_content_is_cut_within_twenty_three_items(form: str):
-    text = "".join(form.format(n, n) for n in range(1, 200))
-    found = cut_in(text)
+@pytest.mark.parametrize("character", ["!", "a", "\u200b", "哈"])
+def test_one_character_over_and_over_is_cut(character: str):
+    found = cut_in("So it goes on: " + character * 9_000)
 
     assert found is not None
-    assert found.rule is StreamRule.COUNTER
-    assert text[: found.at].count("\n") <= 23
+    assert found.rule is StreamRule.RUN
+    assert found.at <= SETTINGS.run_cut + 2 * LOOK_EVERY
 
 
 @pytest.mark.requirement("P-66")
-def test_the_same_few_sentences_in_any_order_are_noticed_within_twenty():
-    chance = random.Random(11)
-    stuck = [
-        f"Wait, maybe the {word} is what I got wrong here." for word in ("input", "loop", "index", "type")
+def test_repetition_with_new_names_is_noticed_at_the_end_and_never_cut():
+    functions = "".join(
+        f'def check_{name}(value):\n    """Checks the "{name}"."""\n    if value is None:\n'
+        f'        raise ValueError("{name}")\n    return value\n\n'
+        for name in (f"field_{n}" for n in range(40))
+    )
+    found = findings_in(functions, SETTINGS)
+
+    assert [(one.rule, one.severity, one.at) for one in found] == [
+        (StreamRule.DENSE, Severity.NOTICE, len(functions))
     ]
-    text = " ".join(chance.choice(stuck) for _ in range(60)) + " "
-    found = next(found for found in findings_in(text, SETTINGS) if found.rule is StreamRule.SENTENCES)
-
-    assert text[: found.at].count(".") <= 20 + 1
-
-
-@pytest.mark.requirement("P-66")
-@pytest.mark.parametrize(
-    "text",
-    [
-        "".join(
-            f'def check_{name}(value):\n    """Checks the "{name}"."""\n    if value is None:\n'
-            f'        raise ValueError("{name}")\n    return value\n\n'
-            for name in (f"field_{n}" for n in range(40))
-        ),
-        "".join(f"    assert solve({n * 7 % 13}, {n * 5 % 11}) == {n * n % 17}\n" for n in range(60)),
-    ],
-    ids=["functions", "tests"],
-)
-def test_one_shape_with_new_names_or_numbers_is_noticed(text: str):
-    assert rules_in(text) & {StreamRule.SHAPE, StreamRule.NGRAM}
-
-
-@pytest.mark.requirement("P-66")
-def test_a_loop_in_one_channel_is_found_there_and_leaves_the_others_alone():
-    thinking, text = Detector(SETTINGS, PLAIN), Detector(SETTINGS, PLAIN)
-    thinking.feed(SENTENCE * 30)
-    text.feed("The answer is 42, because the two halves of the sum are 40 and 2. " + LONG_PARAGRAPH)
-
-    assert thinking.cut is not None
-    assert thinking.cut.rule is StreamRule.PERIOD
-    assert text.findings == ()
-
-
-@pytest.mark.requirement("P-66")
-def test_repeated_json_of_a_tool_call_is_cut_too():
-    arguments = Detector(SETTINGS, PLAIN)
-    arguments.feed('{"path": "/srv/app/config.yaml", "mode": "read"}' * 40)
-
-    assert arguments.cut is not None
-    assert arguments.cut.rule is StreamRule.PERIOD
-    assert arguments.cut.count >= 10
 
 
 @pytest.mark.requirement("P-66")
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
 def test_a_split_inside_characters_and_lines_changes_nothing(size: int):
-    text = "Ein Überblick: 🦆 " + HAN * 30
+    text = "Ein Überblick: 🦆 " + HAN * 90
     decode = codecs.getincrementaldecoder("utf-8")()
     detector = Detector(SETTINGS, PLAIN)
     data = text.encode()
@@ -193,6 +156,18 @@ MUST_PASS = {
     "base64 in lines": base64.encodebytes(random.Random(5).randbytes(300) + bytes(2_000)).decode(),
     "hex": random.Random(5).randbytes(200).hex() + "00" * 600,
     "dot leaders": listing("{word} {other} " + "." * 60 + " {n}\n", 40),
+    "counting": "".join(f"{n}\n" for n in range(4_000)),
+    "step numbers": listing("Step {n}: verify the result of it.\n", 300),
+    "inserts": listing("INSERT INTO users (id, name) VALUES ({n}, '{word}');\n", 300),
+    "asserts": listing("    assert solve({n}) == {n}\n", 300),
+    "styles": listing(".card-{n} {{\n  margin: 0 auto;\n  padding: 8px;\n  color: black;\n}}\n", 200),
+    "services": listing("  worker-{n}:\n    image: app:latest\n    restart: always\n    command: run {n}\n", 200),
+    "test results": listing("tests/test_{word}.py::test_{n} PASSED\n", 300),
+    "dots of a test run": listing("." * 72 + " [{n}%]\n", 99),
+    "zero matrix": ("0 " * 64 + "\n") * 64,
+    "yes and no": " ".join(random.Random(1).choices(("True", "False"), k=2_000)),
+    "a file shown twice": listing("def {word}_{n}(given):\n    return given.{other} + {n}\n\n", 200) * 2,
+    "drawing": (" /\\_/\\ " * 9 + "\n" + "( o.o )" * 9 + "\n") * 60,
 }  # fmt: skip
 
 
@@ -203,41 +178,25 @@ def test_honest_repetition_passes(name: str):
 
 
 @pytest.mark.requirement("P-67")
-def test_what_a_person_asked_for_is_not_cut():
-    asked = Allowance(wish="Please write it 40 times: I will not chew gum in class.")
+@pytest.mark.parametrize(
+    "allowance",
+    [Allowance(wish="Please write it 400 times: I will not chew gum in class."), Allowance(structured=True)],
+    ids=["asked for", "enforced format"],
+)
+def test_what_was_asked_for_is_not_cut(allowance: Allowance):
     line = "I will not chew gum in class.\n"
 
-    assert asked.asked == 40
-    assert findings_in(line * 40, SETTINGS, asked) == ()
-    assert cut_in(line * 49, asked) is None
-    assert cut_in(line * 60, asked) is not None
+    assert cut_in(line * 400) is not None
+    assert findings_in(line * 400, SETTINGS, allowance) == ()
+    assert cut_in("\n" * 500, allowance) is not None
 
 
 @pytest.mark.requirement("P-67")
-def test_code_and_enforced_formats_are_cut_only_from_the_tenth_repeat_on():
-    line = "print(longest_substring('abcabcefghijklmnop'), flush=True)\n"
-    fenced = "Sure:\n```python\n" + line * 9
-
-    assert cut_in("Sure:\n" + line * 9) is not None
-    assert cut_in(fenced) is None
-    assert cut_in(fenced + line * 3) is not None
-    assert cut_in(line * 9, Allowance(structured=True)) is None
-    assert cut_in(line * 12, Allowance(structured=True)) is not None
-
-
-@pytest.mark.requirement("P-67")
-def test_counting_and_shapes_never_cut_inside_code():
-    counting = "".join(f"Step {n}: verify the result of it.\n" for n in range(400))
-
-    assert cut_in(counting) is not None
-    assert cut_in("```\n" + counting) is None
-    assert cut_in(counting, Allowance(structured=True)) is None
-    assert StreamRule.COUNTER in rules_in("```\n" + counting)
-
-
-def test_after_a_closed_fence_the_usual_bars_hold():
-    assert cut_in("```\ncode\n```\n" + SENTENCE * 7) is not None
-    assert cut_in("```\ncode\n" + SENTENCE * 7) is None
+@pytest.mark.parametrize(
+    "opening", ['{"tool_name": "write", "tool_args": {"text": "', '```json\n{"text": "', '["']
+)
+def test_an_object_that_a_program_reads_is_not_cut(opening: str):
+    assert cut_in(opening + SENTENCE * 200) is None
 
 
 # ---- however it is cut into chunks
@@ -246,7 +205,7 @@ def test_after_a_closed_fence_the_usual_bars_hold():
 @pytest.mark.requirement("P-66")
 @given(
     blocks=st.lists(
-        st.tuples(st.text("ab 1.\n\"'|`é", min_size=1, max_size=30), st.integers(1, 60)), max_size=6
+        st.tuples(st.text("ab 1.\n\"'|`é", min_size=1, max_size=30), st.integers(1, 200)), max_size=6
     ),
     sizes=st.lists(st.integers(1, 300), min_size=1, max_size=20),
 )
@@ -269,51 +228,18 @@ def test_any_text_can_be_read(text: str):
         assert 0 < found.at <= len(text)
 
 
-def test_numbers_in_a_table_are_not_even_noticed():
-    rows = "".join(f"| 2026-{n:02d} | 3,{n * 37 % 900:03d} | 216 |\n" for n in range(60))
-
-    assert StreamRule.COUNTER not in rules_in("| a | b | c |\n|---|---|---|\n" + rows)
-
-
-def test_measurements_are_noticed_and_not_cut():
-    rows = "".join(f"Reading {n} gave {n * n % 97} units in all.\n" for n in range(90))
-    found = {one.rule: one.severity for one in findings_in(rows[: 19 * 32], SETTINGS)}
-
-    assert found[StreamRule.COUNTER] is Severity.NOTICE
-
-
 def test_after_a_cut_nothing_more_is_said():
     detector = Detector(SETTINGS, PLAIN)
-    detector.feed(SENTENCE * 50)
+    detector.feed(SENTENCE * 90)
     known = detector.findings
+    detector.feed(SENTENCE * 50)
 
-    assert detector.feed(SENTENCE * 50) == ()
     assert detector.finish() == ()
     assert detector.findings == known
 
 
-def test_a_rule_notices_once():
-    found = findings_in("```\n" + SENTENCE * 9, SETTINGS)
-
-    assert [one.rule for one in found].count(StreamRule.PERIOD) == 1
-
-
 def test_the_bars_are_settings():
-    strict = StreamLoopSettings(period_cut=20, period_cut_chars=2_000)
+    patient = StreamLoopSettings(stale_cut=9_000)
 
-    assert not any(found.severity is Severity.CUT for found in findings_in(SENTENCE * 19, strict))
-    assert cut_in(SENTENCE * 19) is not None
-
-
-def test_a_long_loop_is_counted_beyond_the_window():
-    detector = Detector(SETTINGS, Allowance(wish="Write it 30 times."))
-    detector.feed(LONG_PARAGRAPH * 45)
-
-    assert detector.cut is not None
-    assert detector.cut.count == 40
-
-
-def test_a_document_of_records_is_ordinary():
-    records = json.dumps([{"id": n, "name": WORDS[n % 26], "note": WORDS[n * 5 % 26]} for n in range(120)])
-
-    assert cut_in(records) is None
+    assert not any(found.severity is Severity.CUT for found in findings_in(SENTENCE * 90, patient))
+    assert cut_in(SENTENCE * 90) is not None

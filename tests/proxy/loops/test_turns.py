@@ -19,7 +19,7 @@ from tests.proxy.loops.histories import (
 )
 
 from festinger.proxy.loops.message import Call, Message, Role
-from festinger.proxy.loops.turns import TurnRule, polling, repeats, worst
+from festinger.proxy.loops.turns import TurnRule, worst
 from festinger.settings.tree import LoopSettings
 
 READ = did("read_file", {"path": "src/app.py", "lines": 40}, "def main(): ...")
@@ -42,12 +42,14 @@ def test_one_call_with_one_result_climbs_a_level_with_each_repeat_from_the_third
 
 @pytest.mark.requirement("P-61")
 def test_one_call_that_fails_each_time_is_caught_though_the_words_differ():
-    failing = [did("run", {"command": "make"}, f"error: no rule on line {n}", error=True) for n in range(3)]
+    failing = [
+        did("run", {"command": "make"}, f"error: no rule for {chr(97 + n)}", error=True) for n in range(6)
+    ]
     found = verdict(task(*failing))
 
     assert found is not None
     assert (found.rule, found.level) == (TurnRule.SAME_ERROR, 1)
-    assert level(task(*failing[:2])) == 0
+    assert level(task(*failing[:5])) == 0
 
 
 @pytest.mark.requirement("P-61")
@@ -56,10 +58,10 @@ def test_rounds_of_two_or_three_steps_are_a_cycle(cycle: list[list[Message]]):
     found = verdict(task(*cycle * 3))
 
     assert found is not None
-    assert (found.rule, found.count, found.level) == (TurnRule.CYCLE, 3, 1)
+    assert (found.rule, found.count, found.level) == (TurnRule.CYCLE, 3, len(cycle) - 1)
     assert len(found.block) == len(cycle)
     assert level(task(*cycle * 2)) == 0
-    assert level(task(*cycle * 5)) == 3
+    assert level(task(*cycle * 5)) >= 3
 
 
 @pytest.mark.requirement("P-60")
@@ -73,28 +75,36 @@ def test_reordered_keys_are_the_same_call():
 @pytest.mark.parametrize(
     "changing",
     [
-        lambda n: f"run {1_700_000_000 + n * 977}",
-        lambda n: f"at 2026-03-0{n + 1}T10:1{n}:22.{n}31Z",
-        lambda n: f"took until 12:3{n}:59",
-        lambda n: f"id 9f8b7a6c-1d2e-4f3a-8b9c-0d1e2f3a4b5{n}",
-        lambda n: f"commit 3f2a9c{n}d8e7b",
-        lambda n: f"wrote /tmp/tmpab{n}x/out.txt",
+        lambda n: f"{7_700_101 + n}",
+        lambda n: f"2026-03-0{n + 1}T10:1{n}:22.{n}31Z",
+        lambda n: f"9f8b7a6c-1d2e-4f3a-8b9c-0d1e2f3a4b5{n}",
+        lambda n: f"3f2a9c{n}d8e7b",
+        lambda n: f"/tmp/tmpab{n}x/out.txt",
+        lambda n: f"https://host/items/{n}18fb2",
+        lambda n: f"{n}",
     ],
-    ids=["number", "timestamp", "time", "uuid", "hex", "temporary path"],
+    ids=["row", "timestamp", "uuid", "hash", "temporary path", "address", "page"],
 )
-def test_a_new_id_or_time_in_arguments_or_result_is_the_same_step(changing):
-    in_results = [did("build", {"target": "all"}, f"failed, {changing(n)}") for n in range(3)]
-    in_calls = [did("build", {"tag": changing(n)}, "failed") for n in range(3)]
-
-    assert level(task(*in_results)) == 1
-    assert level(task(*in_calls)) == 1
+def test_another_id_number_or_time_in_the_arguments_is_another_call(changing):
+    assert level(task(*(did("look", {"at": changing(n)}, "fine") for n in range(40)))) == 0
 
 
 @pytest.mark.requirement("P-60")
-def test_other_small_numbers_dates_and_paths_are_other_steps():
-    assert level(task(*(did("page", {"number": n}, "nothing") for n in range(6)))) == 0
-    assert level(task(*(did("flights", {"day": f"2026-03-0{n + 1}"}, "none") for n in range(6)))) == 0
-    assert level(task(*(did("read", {"path": f"/srv/{n}.txt"}, "empty") for n in range(6)))) == 0
+@pytest.mark.parametrize(
+    "changing",
+    [lambda n: f"order {7_700_101 + n}", lambda n: f"job 9f8b7a6c-1d2e-4f3a-8b9c-0d1e2f3a4b5{n}"],
+    ids=["number", "uuid"],
+)
+def test_another_id_in_the_result_is_news(changing):
+    assert level(task(*(did("pop", {"queue": "orders"}, changing(n)) for n in range(9)))) == 0
+
+
+@pytest.mark.requirement("P-60")
+def test_another_time_in_the_result_says_little():
+    timed = [did("build", {"target": "all"}, f"5 passed in 0.{n}1s at 12:{n + 10}:59") for n in range(13)]
+
+    assert level(task(*timed[:11])) == 0
+    assert level(task(*timed)) == 1
 
 
 @pytest.mark.requirement("P-61")
@@ -112,7 +122,7 @@ def test_an_equal_answer_given_three_times_is_caught_whatever_its_case_and_punct
 @pytest.mark.requirement("P-61")
 def test_an_answer_with_a_few_words_changed_is_nearly_the_same():
     long = " ".join(f"word{n}" for n in range(100))
-    versions = [long.replace("word50", f"other{n}") for n in range(3)]
+    versions = [long.replace("word50", f"other{chr(97 + n)}") for n in range(6)]
     found = verdict(task([said(one) for one in versions]))
 
     assert found is not None
@@ -169,18 +179,100 @@ def test_a_reply_that_repeated_itself_counts_as_one_more_equal_answer():
     assert noticed.level == 1
 
 
+@pytest.mark.requirement("P-61")
+@pytest.mark.parametrize(
+    "counted", ['"python run.py # attempt {}"', '"python run.py --try {}"', '"/* {} */ run()"']
+)
+def test_a_counter_or_a_comment_does_not_make_a_failing_call_another_one(counted: str):
+    steps = [did("sh", f'{{"command": {counted.format(n)}}}', f"Error: no rule {n}") for n in range(7)]
+    found = verdict(task(*steps))
+
+    assert found is not None
+    assert (found.rule, found.level) == (TurnRule.NEAR_CALL, 1)
+
+
+@pytest.mark.requirement("P-61")
+def test_a_search_in_other_words_that_finds_nothing_each_time_is_caught():
+    queries = [
+        "refund policy for late orders", "late orders refund rules", "policy on refund of late orders",
+        "refund rules late order policy", "rules for refund of orders", "late refund policy rules",
+        "orders refund policy",
+    ]  # fmt: skip
+    found = verdict(task(*(did("search", {"query": each}, f"No results for '{each}'.") for each in queries)))
+
+    assert found is not None
+    assert (found.rule, found.level) == (TurnRule.NEAR_CALL, 1)
+
+
+def test_looking_for_many_different_names_and_finding_none_passes():
+    names = [
+        f"{one}_{other}" for one in ("load", "save", "read", "send") for other in ("user", "row", "file")
+    ]
+
+    assert (
+        level(task(*(did("grep", {"pattern": name, "path": "src"}, "No matches found") for name in names)))
+        == 0
+    )
+
+
+@pytest.mark.requirement("P-61")
+def test_a_cycle_of_ten_steps_is_caught_in_any_order():
+    calls = [did("read_file", {"path": f"src/{name}.py"}, f"def {name}(): ...") for name in "abcdefghij"]
+
+    assert level(task(*calls * 3)) == 2
+    assert level(task(*calls, *reversed(calls), *calls)) == 2
+    assert level(task(*calls * 2)) == 0
+
+
 # ---- must pass
 
 
 @pytest.mark.requirement("P-61")
-def test_polling_with_changing_results_is_told_and_never_acted_upon():
-    polled = task(*(did("build_log", {"id": 7}, f"{n} % done") for n in range(30)))
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result"),
+    [
+        ("press_key", {"key": "Down"}, "Pressed Down."),
+        ("scroll", {"direction": "down", "amount": 500}, '{"status": "ok"}'),
+        ("bash", {"command": "git add -A"}, ""),
+    ],
+    ids=["key press", "scroll", "silent command"],
+)
+def test_a_result_that_only_confirms_the_call_says_little(tool: str, arguments: object, result: str):
+    assert level(task(*[did(tool, arguments, result)] * 25)) == 0
+    assert level(task(*[did(tool, arguments, result)] * 31)) == 1
 
-    assert level(polled) == 0
-    assert polling(repeats(items(polled), SETTINGS), SETTINGS)
-    nine = items(task(*(did("log", {}, f"{n} %") for n in range(9))))
-    assert not polling(repeats(nine, SETTINGS), SETTINGS)
-    assert not polling(repeats(items(task(*[READ] * 12)), SETTINGS), SETTINGS)
+
+@pytest.mark.requirement("P-61")
+def test_a_call_after_which_time_passes_waits_for_something():
+    polled = items(task(*[did("check_build", {"id": 7}, "The build is running.")] * 100))
+
+    assert worst(polled, SETTINGS, waits=[30.0] * 100) is None
+    found = worst(polled, SETTINGS, waits=[0.0] * 100)
+    assert found is not None
+    assert found.level == 4
+
+
+@pytest.mark.requirement("P-61")
+def test_a_failure_may_be_waited_for_too_but_not_for_as_long():
+    failing = items(
+        task(*[did("curl", {"url": "http://127.0.0.1:8080"}, "curl: (7) connection refused")] * 40)
+    )
+
+    assert worst(failing[:5], SETTINGS, waits=[15.0] * 5) is None
+    assert worst(failing, SETTINGS, waits=[15.0] * 40) is not None
+
+
+@pytest.mark.requirement("P-75")
+def test_only_steps_that_were_seen_to_come_open_the_breaker():
+    found = worst(items(task(*[READ] * 50)), SETTINGS, witnessed=5)
+
+    assert found is not None
+    assert found.level == 3
+
+
+@pytest.mark.requirement("P-61")
+def test_a_call_with_changing_results_goes_on():
+    assert level(task(*(did("build_log", {"id": 7}, f"{n} % done") for n in range(60)))) == 0
 
 
 def test_one_tool_over_twenty_files_passes():
@@ -196,18 +288,11 @@ def test_edit_and_test_with_a_new_error_each_time_passes():
     assert level(task(*rounds)) == 0
 
 
-@pytest.mark.requirement("P-61")
-def test_a_tool_that_is_there_for_waiting_may_repeat_five_times_as_often():
-    waited = [did("job_status", {"job": 3}, "running")]
-
-    assert level(task(*waited * 14)) == 0
-    assert level(task(*waited * 15)) == 1
-    assert level(task(*waited * 30)) == 4
-
-
 @pytest.mark.requirement("P-63")
-def test_a_person_who_says_continue_five_times_starts_five_tasks():
-    history = [message for _ in range(5) for message in (person("continue"), *READ, said(ANSWER))]
+def test_a_person_who_says_something_else_each_time_starts_five_tasks():
+    history = [
+        message for n in range(5) for message in (person(f"Part {chr(97 + n)}, please."), *READ, said(ANSWER))
+    ]
 
     assert level(history) == 0
 
@@ -237,17 +322,23 @@ def test_the_rules_are_armed_again_after_a_recovery():
 # ---- as decisions
 
 
-def test_one_step_over_and_over_is_not_called_a_cycle():
-    assert {repeat.rule for repeat in repeats(items(task(*[READ] * 12)), SETTINGS)} == {TurnRule.SAME_CALL}
+@pytest.mark.requirement("P-61")
+def test_an_answer_that_reports_another_number_is_another_answer():
+    chapters = [
+        said(f"I have finished chapter {n} of the long report and go on with the next.") for n in range(9)
+    ]
+
+    assert level(task(chapters)) == 0
 
 
-def test_short_answers_are_never_nearly_the_same():
-    short = "one two three four five six seven eight nine ten eleven"
+@pytest.mark.requirement("P-61")
+def test_questions_of_one_form_about_other_things_are_other_answers():
+    cards = [
+        said(f"What is the capital of {name}?")
+        for name in ("Peru", "Chad", "Laos", "Mali", "Cuba", "Iran", "Oman", "Togo")
+    ]
 
-    assert level(task([said(short + end) for end in (".", " ", "!")])) == 1
-    assert {repeat.rule for repeat in repeats(items(task([said(short)] * 3)), SETTINGS)} == {
-        TurnRule.SAME_ANSWER
-    }
+    assert level(task(cards)) == 0
 
 
 @pytest.mark.requirement("P-61")

@@ -1,6 +1,6 @@
 """An agent that does the same again and again: what it is told, and when it is stopped.
 
-It calls one tool with one argument and gets one result. From the third time on the proxy says so, then raises the
+It calls one tool with one argument and gets one result. From the fourth time on the proxy says so, then raises the
 temperature, then leaves the repeats out, then answers in the model's place. A word of a person ends it.
 """
 
@@ -32,31 +32,32 @@ async def loop(ground: Ground) -> AsyncIterator[Scene]:
     yield await _noticed(ground)
     yield await _warmed(ground)
     yield await _pruned(ground)
-    stopped = await _step(ground, 6)
+    stopped = await _steps(ground, 9, 16)
     yield _broken(ground, stopped)
     yield await _released(ground, stopped)
 
 
-async def _step(ground: Ground, times: int) -> Reply:
-    return await ground.ask("/api/chat", chat(history(times)))
+async def _steps(ground: Ground, first: int, last: int) -> Reply:
+    for times in range(first, last):
+        await ground.ask("/api/chat", chat(history(times)))
+    return await ground.ask("/api/chat", chat(history(last)))
 
 
 async def _watched(ground: Ground) -> Scene:
-    for times in range(3):
-        await _step(ground, times)
+    await _steps(ground, 0, 3)
     return Scene(
-        title="An agent reads a file that is not there, twice.",
-        said=f"{TASK} → read_file(build.py) → {RESULT} → read_file(build.py) → {RESULT}",
+        title="An agent reads a file that is not there, three times.",
+        said=f"{TASK} → " + " → ".join([f"read_file(build.py) → {RESULT}"] * 3),
         got=ground.model.newest,
         what="The last message that the model is sent",
-        why="Trying twice is no loop. The requests go through as they came.",
+        why="Trying again is no loop. The requests go through as they came.",
     )
 
 
 async def _noticed(ground: Ground) -> Scene:
-    await _step(ground, 3)
+    await _steps(ground, 4, 4)
     return Scene(
-        title="The third time, the model is told.",
+        title="The fourth time, the model is told.",
         got=ground.model.newest,
         what="The last message that the model is sent",
         why="The notice stands behind the result, so that everything before it stays as the model server has read it.",
@@ -64,10 +65,10 @@ async def _noticed(ground: Ground) -> Scene:
 
 
 async def _warmed(ground: Ground) -> Scene:
-    await _step(ground, 4)
+    await _steps(ground, 5, 6)
     options = ground.model.received[-1]["options"]
     return Scene(
-        title="The fourth time, chance is let in.",
+        title="The sixth time, chance is let in.",
         got="\n".join(f"{name}: {value}" for name, value in sorted(options.items()) if name != "seed"),
         what="Options of the request",
         why="The same words at the same temperature bring the same answer.",
@@ -75,11 +76,11 @@ async def _warmed(ground: Ground) -> Scene:
 
 
 async def _pruned(ground: Ground) -> Scene:
-    await _step(ground, 5)
+    await _steps(ground, 7, 8)
     sent = ground.model.received[-1]["messages"]
     return Scene(
-        title="The fifth time, the repeats are left out.",
-        got=f"{len(sent)} messages instead of {len(history(5))}, and at their end:\n{sent[-1]['content']}",
+        title="The eighth time, the repeats are left out.",
+        got=f"{len(sent)} messages instead of {len(history(8))}, and at their end:\n{sent[-1]['content']}",
         what="The model is sent",
         why="A history full of one call invites one more. The first and the last time stay.",
     )
@@ -87,7 +88,7 @@ async def _pruned(ground: Ground) -> Scene:
 
 def _broken(ground: Ground, stopped: Reply) -> Scene:
     return Scene(
-        title="The sixth time, the model is not asked.",
+        title="The sixteenth time, the model is not asked.",
         got=stopped.text,
         what="The agent is answered",
         why=f"The breaker of this session is open. The model server has got {len(ground.model.received)} requests, "
@@ -97,7 +98,7 @@ def _broken(ground: Ground, stopped: Reply) -> Scene:
 
 async def _released(ground: Ground, stopped: Reply) -> Scene:
     said = [{"role": "assistant", "content": stopped.text}, {"role": "user", "content": WORD}]
-    answer = await ground.ask("/api/chat", chat([*history(6), *said]))
+    answer = await ground.ask("/api/chat", chat([*history(16), *said]))
     return Scene(
         title="A person speaks, and all is as it was.",
         said=WORD,

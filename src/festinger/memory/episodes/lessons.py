@@ -198,7 +198,10 @@ async def _refuse(desk: Desk, episode: Episode, given: Given, reason: Reason) ->
 
 
 async def _remember(desk: Desk, episode: Episode, turns: Sequence[Turn]) -> MemoryId | None:
-    """The summary as a memory of its own."""
+    """The summary as a memory of its own. Words cut out of a transcript make none: what they state was learned from the
+    turns already, and the rest is questions and small talk."""
+    if episode.summarised_by in (BY_EXTRACT, BY_TRANSCRIPT):
+        return None
     said = spoken(turns)[:MOST_SOURCES]
     trusts = desk.terms(episode.space_id).trusts
     given = Given(
@@ -218,6 +221,7 @@ async def _remember(desk: Desk, episode: Episode, turns: Sequence[Turn]) -> Memo
 async def _refresh(desk: Desk, episode: Episode) -> None:
     """Give the memory of a summary the words that the summary has now."""
     if episode.memory_id is None:
+        await _remember_late(desk, episode)
         return
     async with desk.store.transaction() as transaction:
         found = await find_all(transaction, episode.space_id, [episode.memory_id])
@@ -227,6 +231,19 @@ async def _refresh(desk: Desk, episode: Episode) -> None:
     is_own = memory is not None and memory.source == episode.source
     if memory is not None and is_own and memory.is_live and memory.content != wanted:
         await edit(desk, episode.space_id, memory.id, wanted, by=episode.summarised_by or BY_CALLER)
+
+
+async def _remember_late(desk: Desk, episode: Episode) -> None:
+    """Make the memory of a summary that a model or a caller worded only after the episode was finished."""
+    if episode.evaluation or episode.facts_at is None:
+        return
+    async with desk.store.transaction() as transaction:
+        turns = await turns_left(transaction, episode.space_id, episode.id)
+    if (memory := await _remember(desk, episode, turns)) is not None:
+        async with desk.store.transaction() as transaction:
+            await transaction.run(
+                Q["give_episode_memory"], space=episode.space_id, id=episode.id, memory=memory
+            )
 
 
 async def _finish(

@@ -8,8 +8,10 @@ clauses are worth keeping is left to `classifier`.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from festinger.judge.relations import verb_of
+from festinger.judge.wordlists import lines
 
 LONGEST_MESSAGE = 8_000
 """Characters that are read of a message; more was not typed by anybody."""
@@ -159,4 +161,14 @@ def stands_alone(text: str, *, is_right: bool = False) -> bool:
 
 def verb_like(text: str) -> bool:
     written = words_of(text)[:LONGEST_SIDE]
-    return _CONTRACTED.search(" ".join(written)) is not None or verb_of(written) is not None
+    return (
+        _CONTRACTED.search(" ".join(written)) is not None
+        or verb_of(written) is not None
+        or any(word in _irregular_forms() for word in written[1:])
+    )
+
+
+@cache
+def _irregular_forms() -> frozenset[str]:
+    """Forms that are verbs whatever stands around them: `left`, `took`, `went`."""
+    return frozenset(word for line in lines("irregular_forms") for word in line.split()[1:])

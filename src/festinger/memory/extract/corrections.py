@@ -101,8 +101,11 @@ def may_correct(message: str) -> bool:
     return any(True for _ in _pointing_clauses(message))
 
 
-def find_corrections(message: str, earlier: Sequence[str]) -> list[Correction]:
-    """What a message corrects of earlier statements, the newest of them first in `earlier`."""
+def find_corrections(message: str, earlier: Sequence[str], *, here: int | None = None) -> list[Correction]:
+    """What a message corrects of earlier statements, the newest of them first in `earlier`.
+
+    The first `here` of them were made in the same conversation; others must share a word with the correction.
+    """
     found: list[Correction] = []
     for clause, said in _pointing_clauses(message):
         taken = {each.corrects for each in found}
@@ -111,6 +114,7 @@ def find_corrections(message: str, earlier: Sequence[str]) -> list[Correction]:
                 Correction(clause=clause, text=text, corrects=place)
                 for place, statement in enumerate(earlier)
                 if place not in taken
+                and (here is None or place < here or _shares_a_word(said, statement))
                 and (text := _corrected(said, statement, is_sure=_STRONG.match(clause) is not None))
                 is not None
             ),

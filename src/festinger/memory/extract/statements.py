@@ -14,6 +14,7 @@ from festinger.memory.extract.clauses import Clause, split_clauses, words_of
 from festinger.memory.kinds import Kind
 from festinger.text.chatter import is_heartbeat, is_question, is_transient
 from festinger.text.secret_checks import MARK
+from festinger.text.words import words
 
 THRESHOLD = 0.5
 """Probability from which a clause is kept; chosen on the labeled messages for at most one wrong in six."""
@@ -64,6 +65,12 @@ _RULE = re.compile(
     r"|after|no|from\s+now\s+on)\b|.*\b(?:must|should|have\s+to|need\s+to|mustn't|shouldn't)\b",
     re.IGNORECASE,
 )
+_EVERY_TIME = re.compile(
+    r"\b(?:always|never|every|each|any|whenever|when|from\s+now\s+on|in\s+future|going\s+forward|all|again|ever|by\s+default)\b",
+    re.IGNORECASE,
+)
+_OWN = re.compile(r"(?:i|we|my|our|it|they|he|she|this|that|call|\w+s)\b", re.IGNORECASE)
+"""Who or what a statement may begin with: somebody, something with a verb that agrees, or how to be called."""
 _POINTING = re.compile(
     r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE
 )
@@ -115,12 +122,19 @@ def asks_to_remember(message: str) -> bool:
     )
 
 
+def is_task(text: str) -> bool:
+    """Whether a clause asks for something once: `write a …`, `find me a …`; a wish for every time is none."""
+    first, _, rest = text.partition(" ")
+    orders = first.casefold() in words("task_verbs") or rest.partition(" ")[0].casefold() in ("me", "us")
+    return orders and first[:1].isalpha() and _EVERY_TIME.search(text) is None and _OWN.match(text) is None
+
+
 def may_state(clause: Clause, *, is_asked: bool) -> bool:
-    """Whether a clause can be a statement at all: no question, announcement, sign of life or passing state."""
+    """Whether a clause can be a statement at all: no question, task, announcement, sign of life or passing state."""
     bare = strip_markers(clause.text)
     if len(words_of(bare)) < 2 or clause.text.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
         return False
-    return is_asked or not (MARK.decode() in bare or is_transient(bare))
+    return is_asked or not (MARK.decode() in bare or is_transient(bare) or is_task(bare))
 
 
 def strip_markers(text: str) -> str:

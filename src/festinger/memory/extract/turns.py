@@ -45,8 +45,9 @@ async def learn_turn(desk: Desk, place: Place, turn: PersonTurn) -> list[Learned
     """Learn what a turn states, in its order. Raises `StoreDown`."""
     text = desk.without_blocks(turn.text)
     statements = await read_statements(text, encoder=desk.encoder())
-    earlier = await _earlier(desk, place, turn) if may_correct(text) else []
-    corrections = find_corrections(text, [memory.content for memory in earlier])
+    here, elsewhere = await _earlier(desk, place, turn) if may_correct(text) else ([], [])
+    earlier = [*here, *elsewhere]
+    corrections = find_corrections(text, [memory.content for memory in earlier], here=len(here))
     corrected = {each.clause for each in corrections}
     given = [
         _given(desk, place, turn, f"{number}", statement)
@@ -115,13 +116,14 @@ def _given(
     )
 
 
-async def _earlier(desk: Desk, place: Place, turn: PersonTurn) -> list[Memory]:
-    """What was stated in this conversation before, the newest first."""
-    rows = await desk.store.all(
-        Q["statements_of_session"],
-        space=place.space,
-        session=place.session,
-        turn=turn.id,
-        limit=RECENT,
+async def _earlier(desk: Desk, place: Place, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
+    """What was stated before, in this conversation and in others, the newest first."""
+    here = await desk.store.all(
+        Q["statements_of_session"], space=place.space, session=place.session, turn=turn.id, limit=RECENT
     )
-    return [memory_of(row) for row in rows]
+    elsewhere = await desk.store.all(
+        Q["newest_statements"], space=place.space, agent=place.agent, turn=turn.id, limit=RECENT
+    )
+    found = [memory_of(row) for row in here]
+    known = {memory.id for memory in found}
+    return found, [memory for memory in map(memory_of, elsewhere) if memory.id not in known]

@@ -57,19 +57,20 @@ def seconds_left(breaker: Breaker, *, now: float, settings: LoopSettings) -> flo
     return 0.0 if breaker.opened is None else max(0.0, settings.breaker_seconds - (now - breaker.opened))
 
 
-def explanation(repeat: Repeat) -> str:
-    """What the answer says in place of the model."""
+def explanation(repeat: Repeat, settings: LoopSettings) -> str:
+    """What the answer says in place of the model: what repeated, and how to continue."""
     tools = [quoted(item.tool) for item in repeat.block if isinstance(item, Step)]
-    what = f"the call of {', '.join(tools)}" if tools else "the same answer"
+    what = f"the call of {', '.join(dict.fromkeys(tools))}" if tools else "the same answer"
     return (
-        f"Stopped: {what} was repeated {repeat.count} times without anything new. "
-        "This needs a person, or another approach."
+        f"Stopped: {what} was repeated {repeat.count} times without anything new. To continue, send a message in this "
+        "conversation, best with another approach, or reset the session at /admin/loops. Otherwise one request is let "
+        f"through every {settings.breaker_seconds} seconds."
     )
 
 
-def spoken_explanation(repeat: Repeat) -> str:
+def spoken_explanation(repeat: Repeat, settings: LoopSettings) -> str:
     """The same for an agent that speaks its calls as JSON in text: a final response, so that it stops."""
-    said = explanation(repeat)
+    said = explanation(repeat, settings)
     return orjson.dumps(
         {"thoughts": ["A loop was stopped."], "tool_name": "response", "tool_args": {"text": said}}
     ).decode()

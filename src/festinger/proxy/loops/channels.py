@@ -1,6 +1,6 @@
-"""Which part of a reply repeats itself: what is said, what is thought, or what a tool is told?
+"""Reads what is said and what is thought in a reply, each with a detector of its own.
 
-Each part is read by a detector of its own, made when the part begins. A loop in any of them ends the whole reply.
+A loop in either ends the whole reply. What a tool is told is not read: half an object is of no use to anybody.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ from festinger.settings.tree import StreamLoopSettings
 class Channel(StrEnum):
     TEXT = "text"
     THINKING = "thinking"
-    ARGUMENTS = "arguments"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,6 @@ def told_of_request(session: str, before: Loop, after: Judged, *, did: Sequence[
     standing = after.loop.standing
     if standing is not None and after.rose_from(before):
         yield _seen(session, "loop_detected", standing, did)
-    if after.polling is not None:
-        yield _seen(session, "loop_detected", after.polling, ())
     if (over := after.recovered_from(before)) is not None:
         yield _seen(session, "loop_recovered", over, ())
     if (cause := after.opened_from(before)) is not None:
@@ -67,7 +65,7 @@ def key_of(block: Sequence[Item]) -> str:
 
 
 def _bytes(step: Step) -> bytes:
-    return step.tool.encode("utf-8", "replace") + b"\0" + step.call + step.result
+    return step.tool.encode("utf-8", "replace") + b"\0" + step.call.exact + step.result.steady
 
 
 def _seen(session: str, name: str, repeat: Repeat, did: Sequence[str]) -> Happening:

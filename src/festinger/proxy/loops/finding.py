@@ -1,17 +1,17 @@
-"""What can be said of a reply that repeats itself while it streams?"""
+"""What is found in a reply that repeats itself while it streams."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class StreamRule(StrEnum):
-    PERIOD = "period"
-    COUNTER = "counter"
-    SENTENCES = "sentences"
-    SHAPE = "shape"
-    NGRAM = "ngram"
-    DENSE = "dense"
+    STALE = "stale"
+    """Nothing new was said for long."""
+    RUN = "run"
+    """One character over and over."""
     BLANK = "blank"
+    DENSE = "dense"
+    """The end compresses to almost nothing."""
 
 
 class Severity(StrEnum):
@@ -26,6 +26,6 @@ class Finding:
     rule: StreamRule
     severity: Severity
     count: int
-    """How often something was repeated, as far as the rule counts; 0 where it only weighs."""
+    """Characters that said nothing new, as far as the rule counts them; 0 where it only weighs."""
     at: int
     """Characters of the reply that had been read by then."""

@@ -1,4 +1,4 @@
-"""What does the next request of a session say about its loops?
+"""Judges the next request of a session by the loops that it shows.
 
 The history is read into steps, joined to what the session remembers, and judged; the breaker says whether the
 request may pass. A request that shows nothing new, a retry or a resent one, is judged by what is known already and
@@ -17,12 +17,11 @@ from festinger.proxy.loops.remembered import (
     continued,
     is_counted,
     is_new_task,
-    known,
     person_key,
     remember,
 )
-from festinger.proxy.loops.steps import Item, Keys, steps_of
-from festinger.proxy.loops.turns import Repeat, deciding, polling, repeats, worst
+from festinger.proxy.loops.steps import Item, Keys, last_person, steps_of
+from festinger.proxy.loops.turns import Repeat, worst
 from festinger.settings.tree import LoopSettings
 
 CUTS = 32
@@ -40,7 +39,6 @@ class Loop:
     """Steps of this task, from its beginning, that somebody said not to count."""
     standing: Repeat | None = None
     """What repeats, if it has reached a level."""
-    polls: bool = False
     breaker: Breaker = CLOSED
     noticed: bool = False
     """Whether the latest reply repeated itself while it streamed."""
@@ -56,8 +54,6 @@ class Judged:
     """The session's loop after the request."""
     repeat: Repeat | None
     passage: Passage
-    polling: Repeat | None = None
-    """A call that has begun to go on for long with other results each time."""
 
     def rose_from(self, before: Loop) -> bool:
         return _level(self.loop.standing) > _level(before.standing)
@@ -85,44 +81,53 @@ def judged(
 ) -> Judged:
     """The request with this history, judged."""
     items = steps_of(history, keys)
-    if is_counted(arrival, loop.remembered):
-        return _counted(loop, history, items, now=now, settings=settings)
-    return _shown_again(loop, items[loop.pardoned :], arrival, now=now, settings=settings)
+    if is_counted(arrival, loop.remembered, items[loop.pardoned :]):
+        return _counted(loop, history, items, waited=arrival.waited, now=now, settings=settings)
+    return _shown_again(loop, now=now, settings=settings)
 
 
 def _counted(
-    loop: Loop, history: Sequence[Message], items: Sequence[Item], *, now: float, settings: LoopSettings
+    loop: Loop,
+    history: Sequence[Message],
+    items: Sequence[Item],
+    *,
+    waited: float,
+    now: float,
+    settings: LoopSettings,
 ) -> Judged:
     person, length = person_key(history), len(history)
     before = loop.remembered
     is_new = is_new_task(before, items[loop.pardoned :], person=person, length=length)
     pardoned = 0 if is_new or len(items) < loop.pardoned else loop.pardoned
     own = items[pardoned:]
-    steps = continued(before, own, person=person, length=length)
-    found = repeats(steps, settings, noticed=loop.noticed)
-    repeat, polled = deciding(found), polling(found, settings)
+    steps, new = continued(before, own, person=person, length=length)
+    waits = ([0.0] * len(steps) + [*before.waits, *[waited] * new])[-len(steps) :] if steps else []
+    spoken_at = last_person(history) or 0
+    has_spoken = is_new or spoken_at >= before.length > 0
+    # Whoever is met in the middle of the work, or was spoken to since, is not stopped for what was done before.
+    was_met_midway = before == NOTHING and new > 1
+    witnessed = 0 if was_met_midway else before.witnessed + new
+    if has_spoken:
+        witnessed = min(witnessed, sum(item.first > spoken_at for item in own))
+    repeat = worst(steps, settings, waits=waits, witnessed=witnessed, noticed=loop.noticed)
     passed, breaker = passage(
-        loop.breaker, repeat, person=b"%d" % (loop.task + is_new), now=now, settings=settings
+        loop.breaker, repeat, person=b"%d" % (loop.task + has_spoken), now=now, settings=settings
     )
     after = replace(
         loop,
-        remembered=remember(steps, person=person, in_history=len(own), length=length),
-        task=loop.task + is_new,
+        remembered=remember(
+            steps, person=person, in_history=len(own), length=length, waits=waits, witnessed=witnessed
+        ),
+        task=loop.task + has_spoken,
         pardoned=pardoned,
         standing=repeat,
-        polls=polled is not None,
         breaker=breaker,
     )
-    return Judged(loop=after, repeat=repeat, passage=passed, polling=None if loop.polls else polled)
+    return Judged(loop=after, repeat=repeat, passage=passed)
 
 
-def _shown_again(
-    loop: Loop, own: Sequence[Item], arrival: Arrival, *, now: float, settings: LoopSettings
-) -> Judged:
-    before = loop.remembered
-    same_length = arrival.length == before.length and not arrival.retry
-    steps = known(before, own) if same_length else list(before.steps)
-    repeat = worst(steps, settings, noticed=loop.noticed)
+def _shown_again(loop: Loop, *, now: float, settings: LoopSettings) -> Judged:
+    repeat = loop.standing
     if loop.breaker.probing:
         # The one request that was let through, sent once more.
         return Judged(loop=loop, repeat=repeat, passage=Passage.PROBE)

@@ -23,7 +23,7 @@ def notice(repeat: Repeat) -> str:
 
 def _of_steps(steps: Sequence[Step], repeat: Repeat) -> str:
     listed = "\n".join(f"- {quoted(step.tool)} with {quoted(step.arguments)}" for step in steps)
-    outcome = "failed each time" if repeat.rule is TurnRule.SAME_ERROR else "gave the same result each time"
+    outcome = "failed each time" if repeat.rule is TurnRule.SAME_ERROR else "brought nothing new"
     what, ruled = (
         ("This action", "This exact action is") if len(steps) == 1 else ("These actions", "This sequence is")
     )

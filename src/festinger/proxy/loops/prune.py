@@ -9,10 +9,11 @@ after it was pruned only grows at its end, so that the prefix moves once.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 
 from festinger.proxy.loops.message import Message, Role
 from festinger.proxy.loops.steps import Answer, Item
-from festinger.proxy.loops.turns import Repeat, patience
+from festinger.proxy.loops.turns import Repeat
 from festinger.settings.tree import LoopSettings
 
 
@@ -27,9 +28,9 @@ class Pruning:
 
 
 def pruned_at(repeat: Repeat, settings: LoopSettings) -> int:
-    """The number of repeats at which a loop of this kind is pruned first."""
+    """The number of rounds at which a loop of this weight is pruned first."""
     level = settings.ladder.index("prune") if "prune" in settings.ladder else len(settings.thresholds) - 1
-    return settings.thresholds[level] * patience(repeat.block, settings)
+    return ceil(settings.thresholds[level] * repeat.count / repeat.evidence)
 
 
 def pruning(
@@ -46,7 +47,9 @@ def pruning(
     # Up to where the next round begins, so that a framework's words about a step go with it.
     ends = [following[0].first for following in rounds[2 : 2 + len(gone)]]
     places = [at for one, end in zip(gone, ends, strict=True) for at in range(one[0].first, end)]
-    if not places or not all(_may_go(history[at]) for at in places) or not _is_apart(rounds):
+    if not places or not all(_may_go(history[at]) for at in places):
+        return None
+    if not _is_apart(rounds) or not _is_periodic(rounds):
         return None
     line = f"[{len(gone)} repeated rounds of {len(repeat.block)} steps were left out here.]"
     return Pruning(left_out=tuple(places), after=places[0] - 1, line=line)
@@ -72,6 +75,15 @@ def _is_apart(rounds: Sequence[Sequence[Item]]) -> bool:
     """Whether no two rounds share a message, as calls made in one turn would."""
     spans = list(_spans(rounds))
     return all(before < after for (_, before), (after, _) in pairwise(spans))
+
+
+def _is_periodic(rounds: Sequence[Sequence[Item]]) -> bool:
+    """Whether rounds of several steps hold them in the same order."""
+    return len(rounds[0]) == 1 or all(
+        _is_same(one, other)
+        for before, after in pairwise(rounds)
+        for one, other in zip(before, after, strict=True)
+    )
 
 
 def _spans(rounds: Sequence[Sequence[Item]]) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,7 @@
-"""What must a session keep, so that a loop is seen although the agent has shortened its history?
+"""Keeps what a session showed, so that a loop is seen although the agent has shortened its history.
 
 Agents compact long histories in the middle of a task, and with them the repeats that would show the loop. The last
-twenty steps are kept. A history that holds more steps than before has only grown; one that holds no more has been
+sixty steps are kept, and for each step how long the agent took to come back with it. A history that holds more steps than before has only grown; one that holds no more has been
 shortened and goes on from what was kept. Retries and resent requests say nothing new and change nothing here.
 """
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from festinger.proxy.loops.keys import digest
 from festinger.proxy.loops.message import Message
-from festinger.proxy.loops.steps import Answer, Item, last_person
+from festinger.proxy.loops.steps import Answer, Item, task_start
 
-KEPT = 20
+KEPT = 60
 RESENT_SECONDS = 10.0
 
 
@@ -28,6 +28,10 @@ class Remembered:
     """The latest steps of the task, with those that no longer stand in the history."""
     length: int = 0
     """Messages in its history."""
+    waits: tuple[float, ...] = ()
+    """Seconds before each step of the task."""
+    witnessed: int = 0
+    """Latest steps that were seen to come, after the last word of a person."""
 
     @property
     def hidden(self) -> tuple[Item, ...]:
@@ -47,16 +51,25 @@ class Arrival:
     is_side: bool = False
     failed_before: float | None = None
     """Seconds since an identical request got no answer: a server error, a time-out, a client that left."""
+    waited: float = 0.0
+    """Seconds since the last reply of the session ended."""
 
 
-def is_counted(arrival: Arrival, remembered: Remembered) -> bool:
-    """Whether this request shows a new state of the conversation."""
-    resent = arrival.failed_before is not None and arrival.failed_before <= RESENT_SECONDS
-    return not (arrival.retry or arrival.is_side or resent or arrival.length == remembered.length)
+def is_counted(arrival: Arrival, remembered: Remembered, items: Sequence[Item]) -> bool:
+    """Whether this request, which holds these steps, shows a new state of the conversation."""
+    if arrival.failed_before is not None and arrival.failed_before <= RESENT_SECONDS:
+        return False
+    return not (arrival.retry or arrival.is_side or _is_resent(arrival, remembered, items))
+
+
+def _is_resent(arrival: Arrival, remembered: Remembered, items: Sequence[Item]) -> bool:
+    """Whether the history is as long as the last one and ends in the same steps."""
+    here, kept = items[-KEPT:], remembered.steps[-len(items) :]
+    return bool(here) and arrival.length == remembered.length and [*map(_key, here)] == [*map(_key, kept)]
 
 
 def person_key(history: Sequence[Message]) -> bytes:
-    at = last_person(history)
+    at = task_start(history)
     return b"" if at is None else digest(history[at].text)
 
 
@@ -68,20 +81,16 @@ def is_new_task(remembered: Remembered, items: Sequence[Item], *, person: bytes,
     return bool(person) and person != remembered.person and not _overlap(remembered.steps, items)
 
 
-def continued(remembered: Remembered, items: Sequence[Item], *, person: bytes, length: int) -> list[Item]:
-    """The steps of the task so far: those of this history, after what is remembered where it was shortened."""
+def continued(
+    remembered: Remembered, items: Sequence[Item], *, person: bytes, length: int
+) -> tuple[list[Item], int]:
+    """The steps of the task so far, after what is remembered where the history was shortened, and how many are new."""
     if not remembered.steps or is_new_task(remembered, items, person=person, length=length):
-        return list(items)
+        return list(items), len(items)
     if len(items) > remembered.count:
-        return [*remembered.hidden, *items]
-    return [*remembered.steps, *items[_overlap(remembered.steps, items) :]]
-
-
-def known(remembered: Remembered, items: Sequence[Item]) -> list[Item]:
-    """The steps of a request that shows nothing new: all that is remembered, if these are the latest of it."""
-    tail = remembered.steps[len(remembered.steps) - len(items) :] if items else ()
-    is_resent = bool(tail) and [_key(item) for item in tail] == [_key(item) for item in items]
-    return [*remembered.steps] if is_resent else list(items)
+        return [*remembered.hidden, *items], len(items) - remembered.count
+    fresh = items[_overlap(remembered.steps, items) :]
+    return [*remembered.steps, *fresh], len(fresh)
 
 
 def _overlap(kept: Sequence[Item], items: Sequence[Item]) -> int:
@@ -95,6 +104,21 @@ def _key(item: Item) -> object:
     return item.key.exact if isinstance(item, Answer) else item.whole
 
 
-def remember(items: Sequence[Item], *, person: bytes, in_history: int, length: int) -> Remembered:
+def remember(
+    items: Sequence[Item],
+    *,
+    person: bytes,
+    in_history: int,
+    length: int,
+    waits: Sequence[float] = (),
+    witnessed: int = 0,
+) -> Remembered:
     """What to keep after a counted request: all steps of the task, of which so many stood in its history."""
-    return Remembered(person=person, count=in_history, steps=tuple(items[-KEPT:]), length=length)
+    return Remembered(
+        person=person,
+        count=in_history,
+        steps=tuple(items[-KEPT:]),
+        length=length,
+        waits=tuple(waits),
+        witnessed=witnessed,
+    )

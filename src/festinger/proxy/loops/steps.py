@@ -1,17 +1,31 @@
-"""What has an agent done since a person last spoke?
+"""Reads what an agent has done since a person last spoke.
 
 A history becomes a list of steps: a call with its result, or an answer without a call. Each call of a turn is a
-step of its own. Whatever stands before the last real user message is over and is not read.
+step of its own. Whatever stands before the last thing that a person said is over and is not read.
 """
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from festinger.proxy.loops.keys import KEPT, AnswerKey, Kept, answer_key, arguments_key, result_key
+from festinger.proxy.loops.keys import (
+    KEPT,
+    AnswerKey,
+    CallKey,
+    Kept,
+    ResultKey,
+    answer_key,
+    call_key,
+    failure_key,
+    means_to_wait,
+    result_key,
+    words_of,
+)
 from festinger.proxy.loops.message import Call, Message, Role
+from festinger.proxy.loops.results import Outcome, complains, outcome_of
 from festinger.proxy.loops.spoken import spoken_call
 
+SHORT_MESSAGE = 200
 SHOWN = 200
 """Characters of arguments, results and answers that a notice may quote."""
 
@@ -21,9 +35,12 @@ class Step:
     """A call that has its result."""
 
     tool: str
-    call: bytes
-    result: bytes
-    is_error: bool
+    call: CallKey
+    result: ResultKey
+    outcome: Outcome
+    failure: bytes
+    """How it failed, or seems to have failed; empty if neither."""
+    means_to_wait: bool
     arguments: str
     said: str
     """How the result begins."""
@@ -33,11 +50,11 @@ class Step:
 
     @property
     def deed(self) -> tuple[str, bytes]:
-        return self.tool, self.call
+        return self.tool, self.call.exact
 
     @property
     def whole(self) -> tuple[str, bytes, bytes]:
-        return self.tool, self.call, self.result
+        return self.tool, self.call.exact, self.result.steady
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +76,7 @@ class Keys:
     __slots__ = ("answer", "arguments", "result", "spoken", "steps")
 
     def __init__(self) -> None:
-        self.arguments = Kept(arguments_key)
+        self.arguments = Kept(call_key)
         self.result = Kept(result_key)
         self.answer = Kept(answer_key)
         self.spoken = Kept(_spoken)
@@ -71,9 +88,37 @@ def last_person(history: Sequence[Message]) -> int | None:
     return next((at for at in range(len(history) - 1, -1, -1) if history[at].by_person), None)
 
 
+def task_start(history: Sequence[Message]) -> int | None:
+    """The place of the last real user message that says something new.
+
+    Whoever says the same again, alone or among other words, says nothing new: many frameworks say `Continue.` in a
+    person's place, and people whose answer is not heard repeat it.
+    """
+    first: dict[str, int] = {}
+    for at, message in enumerate(history):
+        if message.by_person:
+            first.setdefault(message.text.strip(), at)
+    places = sorted(first.values(), reverse=True)
+    if not places:
+        return None
+    start, shared = places[0], _short_words(history[places[0]])
+    for at in places[1:]:
+        if not shared:
+            break
+        words = _short_words(history[at])
+        start = at if words and words <= shared else start
+        shared &= words
+    return start
+
+
+def _short_words(message: Message) -> frozenset[str]:
+    """The words of a short message; a long one is taken for something new."""
+    return frozenset(words_of(message.text)) if len(message.text) <= SHORT_MESSAGE else frozenset()
+
+
 def steps_of(history: Sequence[Message], keys: Keys) -> list[Item]:
-    """What was done after the last real user message, oldest first."""
-    start = last_person(history)
+    """What was done in the task, oldest first."""
+    start = task_start(history)
     return list(_items(history, -1 if start is None else start, keys))
 
 
@@ -114,11 +159,16 @@ def _step(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> 
 
 
 def _made(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> Step:
+    key = keys.arguments(call.arguments)
+    outcome = outcome_of(f"{call.name} {call.arguments}", result.text, is_error=result.is_error)
+    fails = outcome is Outcome.FAILED or complains(result.text)
     return Step(
         tool=call.name,
-        call=keys.arguments(call.arguments),
+        call=key,
         result=keys.result(result.text),
-        is_error=result.is_error,
+        outcome=outcome,
+        failure=failure_key(result.text, key) if fails else b"",
+        means_to_wait=means_to_wait(call.name, call.arguments),
         arguments=call.arguments[:SHOWN],
         said=result.text[:SHOWN],
         first=first,

@@ -1,34 +1,64 @@
-"""Does an agent repeat itself from turn to turn, and how far has it gone?
+"""Weighs the evidence that an agent goes round in circles.
 
-Every rule counts completed repeats at the end of the list of steps; one step that does not repeat ends them, so
-recovery needs no rule of its own. A tool that is there for waiting may repeat five times as often. A call that
-goes on while its results change is polling: it is told and never acted upon.
+A step is news if nothing like it was done before in the task, and the latest news ends whatever came before it. Since
+then the agent went round its few different steps some number of times; that number, with each step weighed by how much
+it says, is the evidence. One call repeated, a cycle of any length and hopping between a few calls are the same thing.
+Little is said by:
+
+- a step before which time passed: the agent waits for something;
+- a result that only confirms the call: what a key press or a scroll did shows elsewhere;
+- a call that only looks like others: it may be one of many rows, files or pages.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import fnmatchcase
-from itertools import pairwise, takewhile
-from typing import Any
+from typing import NamedTuple
 
+from festinger.proxy.loops.keys import AnswerKey
+from festinger.proxy.loops.results import Outcome
 from festinger.proxy.loops.steps import Answer, Item, Step
 from festinger.settings.tree import LoopSettings
 
-POLL_FACTOR = 5
-POLLING = 10
-PERIODS = range(2, 6)
-ALIKE = 0.9
-LEAST_WORDS = 12
+READ = 400
+"""Latest steps of a task that are weighed."""
+LONGEST_CYCLE = 12
+WAITED_SECONDS = 10.0
+"""From a reply to the next request. Whatever takes the agent longer than this may be worth waiting for."""
+
+SAME_ERROR, OTHER_ERROR = 0.8, 0.5
+"""A failure that opens alike but for its numbers, and any other."""
+OTHER_TIME = 0.25
+CONFIRMED, CONFIRMED_LONG = 0.1, 0.5
+LONG = 80
+"""Characters of arguments from which on nobody repeats a call for its effect, as one does a key press."""
+ALIKE, ALIKE_SHORT, UNLIKE = 0.5, 0.05, 0.1
+CYCLE_STEPS, CYCLE = 3, 4 / 3
+"""Rounds of so many different steps weigh more: they hardly come about by chance."""
+SHORT = 40
+"""Characters up to which equal results of different calls say little."""
+REPHRASED = 0.5
+"""Share of a failed call's own words that stand in other failed calls, from which on it is one of them reworded."""
+WAITED, WAITED_FAILED = 0.02, 0.5
+
+OFTEN = 3
+"""Different results of one call from which on they are expected to differ."""
+
+SIMILAR, SIMILAR_WITH_NEW_WORDS = 0.45, 0.7
+"""Share of their word pairs that answers have in common, in words of earlier answers or with other ones."""
+REWORDED = 0.5
+COMPARED = 8
+"""Different earlier answers with which an answer is compared."""
 
 
 class TurnRule(StrEnum):
     SAME_CALL = "same_call"
     SAME_ERROR = "same_error"
+    NEAR_CALL = "near_call"
     CYCLE = "cycle"
     SAME_ANSWER = "same_answer"
     NEAR_ANSWER = "near_answer"
-    POLLING = "polling"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,110 +67,274 @@ class Repeat:
 
     rule: TurnRule
     count: int
+    """Rounds, whatever they weigh."""
     level: int
-    """0 where it is not, or not yet, to be acted upon."""
     block: tuple[Item, ...]
     """One round of it, the latest."""
+    evidence: float
+    """Rounds by weight."""
 
 
-def repeats(items: Sequence[Item], settings: LoopSettings, *, noticed: bool = False) -> list[Repeat]:
-    """Everything that repeats at the end, the highest level first.
+Class = Hashable
+CHANGING, FAILED = "changing", "failed"
 
-    `noticed` says that the latest reply repeated itself while it streamed; it counts as one more equal answer.
+
+def worst(
+    items: Sequence[Item],
+    settings: LoopSettings,
+    *,
+    waits: Sequence[float] = (),
+    witnessed: int = READ,
+    noticed: bool = False,
+) -> Repeat | None:
+    """What repeats at the end, if it reaches a level.
+
+    `waits` has for each item the seconds that passed before it came. Only the latest `witnessed` items may open the
+    breaker. `noticed` says that the latest reply repeated itself while it streamed; it counts as one more equal answer.
     """
-    if not items:
-        return []
-    found = [*_of_answers(items, noticed=noticed)] if isinstance(items[-1], Answer) else [*_of_steps(items)]
-    graded = [
-        Repeat(rule=rule, count=count, level=_level(rule, count, block, settings), block=block)
-        for rule, count, block in found
-        if count > 1
-    ]
-    return sorted(graded, key=lambda repeat: -repeat.level)
-
-
-def worst(items: Sequence[Item], settings: LoopSettings, *, noticed: bool = False) -> Repeat | None:
-    """The repeat that decides, if any reaches a level."""
-    return deciding(repeats(items, settings, noticed=noticed))
-
-
-def deciding(found: Sequence[Repeat]) -> Repeat | None:
-    """The one of these repeats that decides, if any reaches a level."""
-    return next((repeat for repeat in found if repeat.level), None)
-
-
-def polling(found: Sequence[Repeat], settings: LoopSettings) -> Repeat | None:
-    """A call among these that has gone on for long with changing results: worth telling, nothing more."""
-    long = (repeat for repeat in found if repeat.rule is TurnRule.POLLING)
-    return next((each for each in long if each.count >= POLLING * patience(each.block, settings)), None)
-
-
-Counted = tuple[TurnRule, int, tuple[Item, ...]]
-
-
-def _of_steps(items: Sequence[Item]) -> Iterator[Counted]:
-    steps = [
-        item
-        for item in takewhile(lambda item: isinstance(item, Step), reversed(items))
-        if isinstance(item, Step)
-    ]
-    latest = steps[0]
-    same = _run(steps, lambda step: step.deed == latest.deed)
-    equal = _run(steps, lambda step: step.whole == latest.whole)
-    yield TurnRule.SAME_CALL, equal, (latest,)
-    yield TurnRule.SAME_ERROR, _run(steps[:same], lambda step: step.is_error), (latest,)
-    if equal < same:
-        yield TurnRule.POLLING, same, (latest,)
-    if equal == 1:
-        yield from _cycles(steps)
-
-
-def _cycles(steps: Sequence[Step]) -> Iterator[Counted]:
-    wholes = [step.whole for step in steps]
-    for period in PERIODS:
-        matched = sum(
-            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(wholes, wholes[period:], strict=False))
-        )
-        if matched >= period:
-            yield TurnRule.CYCLE, (matched + period) // period, tuple(reversed(steps[:period]))
-            return
-
-
-def _of_answers(items: Sequence[Item], *, noticed: bool) -> Iterator[Counted]:
-    answers = [
-        item
-        for item in takewhile(lambda item: isinstance(item, Answer), reversed(items))
-        if isinstance(item, Answer)
-    ]
-    latest = answers[0]
-    equal = _run(answers, lambda answer: answer.key.exact == latest.key.exact)
-    yield TurnRule.SAME_ANSWER, equal + noticed, (latest,)
-    near = sum(1 for _ in takewhile(lambda pair: _are_alike(*pair), pairwise(answers)))
-    yield TurnRule.NEAR_ANSWER, near + 1, (latest,)
-
-
-def _are_alike(one: Answer, other: Answer) -> bool:
-    ours, theirs = one.key.shingles, other.key.shingles
-    if min(one.key.words, other.key.words) < LEAST_WORDS:
-        return False
-    return len(ours & theirs) >= ALIKE * len(ours | theirs)
-
-
-def _run(items: Sequence[Any], holds: Callable[[Any], bool]) -> int:
-    return sum(1 for _ in takewhile(holds, items))
-
-
-def _level(rule: TurnRule, count: int, block: Sequence[Item], settings: LoopSettings) -> int:
-    if rule is TurnRule.POLLING:
-        return 0
-    borne = patience(block, settings)
-    return sum(count >= bar * borne for bar in settings.thresholds)
-
-
-def patience(block: Sequence[Item], settings: LoopSettings) -> int:
-    """How many times as often this may repeat as anything else."""
-    tools = [item.tool.lower() for item in block if isinstance(item, Step)]
-    waits = tools and all(
-        any(fnmatchcase(tool, pattern) for pattern in settings.poll_tools) for tool in tools
+    items = items[-READ:]
+    if not items or _is_clearly_new(items):
+        return None
+    known = waits[-len(items) :] or [0.0] * len(items)
+    classes = _classes(items)
+    says, lasts = _says(items, classes), _lasts(items, classes, known)
+    streak = _streak(items, classes, says, lasts)
+    if noticed and isinstance(items[-1], Answer):
+        streak = _Streak(streak.rounds + 1, streak.length + 1, streak.size)
+    *lower, highest = settings.thresholds
+    level = sum(streak.rounds >= bar for bar in lower)
+    if level == len(lower):
+        unseen = max(0, len(items) - witnessed)
+        seen = [0.0] * unseen + lasts[unseen:]
+        level += _streak(items, classes, says, seen).rounds >= highest
+    if not level:
+        return None
+    return Repeat(
+        rule=_rule(items[-streak.size :], items[-streak.length :]),
+        count=streak.length // streak.size,
+        level=level,
+        block=tuple(items[-streak.size :]),
+        evidence=streak.rounds,
     )
-    return POLL_FACTOR if waits else 1
+
+
+def _is_clearly_new(items: Sequence[Item]) -> bool:
+    """Whether the latest step resembles none before it, as nearly every step of honest work: a quick look."""
+    latest = items[-1]
+    if isinstance(latest, Answer):
+        return False
+    call, failure = latest.call, latest.failure
+    return not any(
+        isinstance(item, Step)
+        and (item.call.alike == call.alike or (failure and item.failure == failure))
+        and item.tool == latest.tool
+        for item in items[:-1]
+    )
+
+
+class _Streak(NamedTuple):
+    """The latest steps since the last news: their rounds by weight, how many there are, and how many different ones."""
+
+    rounds: float = 0.0
+    length: int = 1
+    size: int = 1
+
+
+def _streak(
+    items: Sequence[Item], classes: Sequence[Class | None], says: Sequence[float], lasts: Sequence[float]
+) -> _Streak:
+    """The end of the steps that goes round most often."""
+    best = _Streak()
+    full, partial, confirmed = _Rounds(), _Rounds(), _Rounds()
+    says_all = {one for one, said in zip(classes, says, strict=True) if said == 1}
+    for length, at in enumerate(range(len(items) - 1, -1, -1), start=1):
+        one, item = classes[at], items[at]
+        if one is None:
+            break
+        is_confirmed = isinstance(item, Step) and item.outcome is Outcome.CONFIRMED
+        (confirmed if is_confirmed else full if one in says_all else partial).add(one, says[at] * lasts[at])
+        size = full.size + partial.size + confirmed.size
+        if size > LONGEST_CYCLE:
+            break
+        rounds = _of_all(full, partial, confirmed) * (CYCLE if size >= CYCLE_STEPS else 1)
+        if rounds >= best.rounds:
+            best = _Streak(round(rounds, 6), length, size)
+    return best
+
+
+class _Rounds:
+    """How often some different steps were gone through, by weight."""
+
+    def __init__(self) -> None:
+        self._different: set[Class] = set()
+        self.total = 0.0
+
+    def add(self, one: Class, weight: float) -> None:
+        self._different.add(one)
+        self.total += weight
+
+    @property
+    def size(self) -> int:
+        return len(self._different)
+
+
+def _of_all(full: _Rounds, partial: _Rounds, confirmed: _Rounds) -> float:
+    """The rounds of those steps that say most: the others would only blur them."""
+    if full.size and full.size >= partial.size:
+        return full.total / full.size
+    if full.size or partial.size:
+        return (full.total + partial.total) / (full.size + partial.size)
+    return confirmed.total / confirmed.size
+
+
+def _rule(block: Sequence[Item], streak: Sequence[Item]) -> TurnRule:
+    latest = block[-1]
+    if len(block) > 1:
+        return TurnRule.CYCLE
+    if isinstance(latest, Answer):
+        is_same = any(isinstance(item, Answer) and item.key.exact == latest.key.exact for item in streak[:-1])
+        return TurnRule.SAME_ANSWER if is_same or len(streak) == 1 else TurnRule.NEAR_ANSWER
+    before = [item for item in streak[:-1] if isinstance(item, Step) and item.deed == latest.deed]
+    if not before:
+        return TurnRule.NEAR_CALL
+    is_same = any(item.whole == latest.whole for item in before)
+    return TurnRule.SAME_CALL if is_same else TurnRule.SAME_ERROR
+
+
+def _classes(items: Sequence[Item]) -> list[Class | None]:
+    """Of which kind each item is, items of one kind being repeats of each other; `None` for news."""
+    answers = _Answers(item.key for item in items if isinstance(item, Answer))
+    changing = _changing(items)
+    candidates = [
+        (answers.classes[item.key.exact],) if isinstance(item, Answer) else _candidates(item, changing)
+        for item in items
+    ]
+    counts = Counter(one for several in candidates for one in several)
+    chosen = (max(several, key=counts.__getitem__) for several in candidates)
+    return [one if counts[one] > 1 else None for one in chosen]
+
+
+def _changing(items: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
+    """Calls that were made several times and never had the same result: a clock, a queue, a load."""
+    results: dict[tuple[str, bytes], list[bytes]] = {}
+    for item in items:
+        if isinstance(item, Step) and not item.failure:
+            results.setdefault(item.deed, []).append(item.result.steady)
+    return frozenset(deed for deed, several in results.items() if len(several) == len(set(several)) >= OFTEN)
+
+
+def _candidates(step: Step, changing: Collection[tuple[str, bytes]]) -> tuple[Class, ...]:
+    if step.deed in changing and not step.failure:
+        return ((CHANGING, step.deed),)
+    has_failed = step.outcome is Outcome.FAILED
+    came = step.outcome if has_failed else step.failure or step.result.steady
+    same = (*step.deed, came)
+    if step.outcome is Outcome.CONFIRMED:
+        return (same,)
+    # Times in the results of different calls are no noise: they may be what was asked for.
+    alike = ("alike", step.tool, step.call.alike, came if has_failed else step.result.exact)
+    return (same, alike, (FAILED, step.tool, step.failure)) if has_failed else (same, alike)
+
+
+class _Answers:
+    """Puts answers together that say the same, in the same or in other words."""
+
+    def __init__(self, keys: Iterable[AnswerKey]) -> None:
+        self.classes: dict[bytes, bytes] = {}
+        latest: deque[AnswerKey] = deque(maxlen=COMPARED)
+        said: set[str] = set()
+        for key in keys:
+            if key.exact not in self.classes:
+                self.classes[key.exact] = key.exact
+                # Another number is other news: chapter 4 is not chapter 3.
+                if key.numbers <= said:
+                    least = SIMILAR if key.words <= said else SIMILAR_WITH_NEW_WORDS
+                    self._join(key, [one for one in latest if _share(one, key) >= least])
+                latest.append(key)
+                said |= key.words
+
+    def _join(self, key: AnswerKey, near: Iterable[AnswerKey]) -> None:
+        joined = {self.classes[one.exact] for one in near}
+        for exact, one in self.classes.items():
+            if one in joined:
+                self.classes[exact] = key.exact
+
+
+def _share(one: AnswerKey, other: AnswerKey) -> float:
+    """The share of their word pairs that two answers have in common."""
+    pairs = len(one.pairs | other.pairs)
+    return len(one.pairs & other.pairs) / pairs if pairs else 0.0
+
+
+def _says(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]:
+    """How much each repeat says, from 0 to 1."""
+    deeds = Counter(item.key.exact if isinstance(item, Answer) else item.deed for item in items)
+    wholes = Counter((item.deed, item.result.exact) for item in items if isinstance(item, Step))
+    failures = Counter((item.deed, item.failure) for item in items if isinstance(item, Step))
+    reworded = _reworded(items, classes)
+
+    def says(at: int, item: Item) -> float:
+        if isinstance(item, Answer):
+            return 1.0 if deeds[item.key.exact] > 1 else REWORDED
+        one = classes[at]
+        if isinstance(one, tuple) and one[0] is CHANGING:
+            return 0.0
+        if deeds[item.deed] > 1:
+            if wholes[item.deed, item.result.exact] > 1 and item.outcome is not Outcome.CONFIRMED:
+                return 1.0
+            return _of_same(item, fails_alike=failures[item.deed, item.failure] > 1)
+        if item.outcome is Outcome.FAILED:
+            return UNLIKE if reworded.get(at, 1.0) < REPHRASED else ALIKE
+        return ALIKE_SHORT if len(item.said) <= SHORT else ALIKE
+
+    return [says(at, item) for at, item in enumerate(items)]
+
+
+def _lasts(items: Sequence[Item], classes: Sequence[Class | None], waits: Sequence[float]) -> list[float]:
+    """What is left of each repeat's weight, given the time that has passed since the one before it.
+
+    An answer is discounted only if the agent has done something since: whoever just says the same again does not wait.
+    """
+    found: list[float] = []
+    latest: dict[Class | None, int] = {}
+    slow_at, slow, step_at = -1, None, -1
+    for at, (item, wait) in enumerate(zip(items, waits, strict=True)):
+        if wait >= WAITED_SECONDS:
+            slow_at, slow = at, item
+        step_at = at if isinstance(item, Step) else step_at
+        before = latest.get(classes[at], -1)
+        found.append(_of_waiting(item, slow) if slow is not None and min(slow_at, step_at) > before else 1.0)
+        latest[classes[at]] = at
+    return found
+
+
+def _of_waiting(item: Item, slow: Item) -> float:
+    """A failure that took its time may be one to wait out; whoever says so waits indeed."""
+    steps = [one for one in (item, slow) if isinstance(one, Step)]
+    has_failed = any(step.outcome is Outcome.FAILED for step in steps)
+    means_to_wait = isinstance(slow, Answer) or slow.means_to_wait
+    return WAITED_FAILED if has_failed and not means_to_wait else WAITED
+
+
+def _of_same(step: Step, *, fails_alike: bool) -> float:
+    """What a repeated call says that was confirmed or had another result."""
+    if step.outcome is Outcome.CONFIRMED:
+        return CONFIRMED if len(step.arguments) < LONG else CONFIRMED_LONG
+    if step.outcome is Outcome.FAILED and fails_alike:
+        return SAME_ERROR
+    return OTHER_ERROR if step.failure else OTHER_TIME
+
+
+def _reworded(items: Sequence[Item], classes: Sequence[Class | None]) -> dict[int, float]:
+    """For calls that failed alike, the share of each one's own words that stand in others of them too."""
+    groups: dict[Class, list[tuple[int, frozenset[str]]]] = {}
+    for at, (item, one) in enumerate(zip(items, classes, strict=True)):
+        if isinstance(item, Step) and isinstance(one, tuple) and one[0] is FAILED:
+            groups.setdefault(one, []).append((at, item.call.words))
+    found: dict[int, float] = {}
+    for group in groups.values():
+        counts = Counter(word for _, words in group for word in words)
+        for at, words in group:
+            own = [word for word in words if counts[word] < len(group)]
+            found[at] = sum(counts[word] > 1 for word in own) / len(own) if own else 1.0
+    return found

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from festinger.proxy.injection.splicing import NotPlain
-from festinger.proxy.loops.collapse import collapsed
 from festinger.proxy.loops.keys import digest
 from festinger.proxy.loops.ladder import steps_at
 from festinger.proxy.loops.message import Role
 from festinger.proxy.loops.notice import notice
+from festinger.proxy.loops.novelty import collapsed
 from festinger.proxy.loops.prune import pruned_at, pruning
 from festinger.proxy.loops.steps import Item
 from festinger.proxy.loops.turns import Repeat

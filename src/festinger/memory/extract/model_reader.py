@@ -1,0 +1,143 @@
+"""Lets a language model correct what was read from a turn without one.
+
+Runs after `turns`, in the background. What the model words better replaces what was taken from the same turn, news
+replaces older notes, and what should not have been kept is put away. Every step can be undone, and nothing is kept that the
+turn does not support.
+"""
+
+import json
+from collections.abc import Sequence
+
+import structlog
+from pydantic import BaseModel, ConfigDict, Field
+
+from festinger.errors import Overloaded, ProviderRefused, Refused, Unavailable
+from festinger.ids import Origin
+from festinger.llm.port import Message, Shape
+from festinger.llm.prompts import prompt_of
+from festinger.memory.desk import Desk
+from festinger.memory.extract.classifier import probabilities
+from festinger.memory.extract.clauses import split_clauses
+from festinger.memory.extract.statements import kind_of
+from festinger.memory.extract.turns import SOURCE, PersonTurn
+from festinger.memory.given import Given
+from festinger.memory.given import Turn as Source
+from festinger.memory.hygiene import SURE, is_supported
+from festinger.memory.kinds import Status
+from festinger.memory.learn import learn
+from festinger.memory.learned import Learned
+from festinger.memory.memory import Memory, Place, memory_of
+from festinger.memory.revising import archive, supersede
+from festinger.store.queries import queries_of
+
+log = structlog.get_logger(room="memory")
+
+Q = queries_of("festinger.memory")
+
+OLDER = 20
+"""Older statements of an agent that news may replace, the newest first."""
+MAY_STATE = 0.15
+"""A turn in which no clause is likelier than this to state anything is not shown to a model."""
+
+
+class ReadFact(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    content: str = Field(min_length=1, max_length=500)
+    replaces: list[int] = Field(max_length=20)
+
+
+class TurnReading(Shape):
+    """What a model reads in a turn."""
+
+    facts: list[ReadFact] = Field(max_length=20)
+    wrong: list[int] = Field(max_length=20)
+
+
+async def read_turn(desk: Desk, place: Place, turn: PersonTurn) -> list[Learned]:
+    """Correct what was learned from a turn with the model that writes; nothing happens without one."""
+    model = await desk.writer(place.space)
+    if model is None or not await _may_state(desk, turn.text):
+        return []
+    taken, older = await _notes(desk, place, turn)
+    numbered = dict(enumerate([*taken, *older], start=1))
+    try:
+        answer = await model.answer([_question(turn.text, taken, older)], TurnReading)
+    except (ProviderRefused, Overloaded, Unavailable) as error:
+        log.warning("turn not read by a model", why=error.message)
+        return []
+    for number in answer.value.wrong:
+        if number in numbered and numbered[number] in taken:
+            await archive(desk, place.space, numbered[number].id, by=answer.model, reason="not worth keeping")
+    return [
+        learned
+        for place_of, fact in enumerate(answer.value.facts)
+        if (learned := await _keep(desk, place, turn, fact, numbered, name=f"m{place_of}", by=answer.model))
+    ]
+
+
+async def _may_state(desk: Desk, text: str) -> bool:
+    likely = await probabilities(split_clauses(text), text, encoder=desk.encoder())
+    return max(likely, default=0.0) >= MAY_STATE
+
+
+async def _keep(
+    desk: Desk,
+    place: Place,
+    turn: PersonTurn,
+    fact: ReadFact,
+    numbered: dict[int, Memory],
+    *,
+    name: str,
+    by: str,
+) -> Learned | None:
+    content = " ".join(fact.content.split())
+    if not is_supported(content, [turn.text], confidence=SURE):
+        return None
+    olds = [numbered[number] for number in fact.replaces if number in numbered]
+    trust = desk.terms(place.space).trusts[Origin.PERSON]
+    given = Given(
+        text=content,
+        kind=kind_of(content),
+        origin=Origin.MODEL,
+        source=SOURCE,
+        turns=(Source(id=turn.id, trust=trust),),
+        by_model=True,
+        turn_id=turn.id,
+        key=f"turn:{turn.id}:{name}",
+        corrects=olds[0].id if olds else None,
+    )
+    learned = await learn(desk, place, given)
+    new = learned.memory
+    for old in olds:
+        if new is not None and new.id != old.id and new.status is Status.ACTIVE:
+            try:
+                await supersede(
+                    desk, place.space, old.id, new.id, by=by, reason="A model read the turn again."
+                )
+            except Refused as refused:
+                log.info("note not replaced", why=refused.message)
+    return learned
+
+
+async def _notes(desk: Desk, place: Place, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
+    """What was taken from a turn, and what the agent knew before."""
+    taken = await desk.store.all(
+        Q["learned_from_turns"], space=place.space, session=place.session, turns=[turn.id]
+    )
+    older = await desk.store.all(
+        Q["newest_statements"], space=place.space, agent=place.agent, turn=turn.id, limit=OLDER
+    )
+    live = [memory for memory in map(memory_of, taken) if memory.status is Status.ACTIVE]
+    return live, [memory_of(row) for row in older]
+
+
+def _question(text: str, taken: Sequence[Memory], older: Sequence[Memory]) -> Message:
+    lines = [
+        f"{number}. {json.dumps(memory.content)}" for number, memory in enumerate([*taken, *older], start=1)
+    ]
+    return prompt_of("festinger.memory", "read_turn").message(
+        message=json.dumps(text),
+        taken="\n".join(lines[: len(taken)]) or "none",
+        older="\n".join(lines[len(taken) :]) or "none",
+    )

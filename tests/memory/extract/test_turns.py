@@ -1,0 +1,129 @@
+"""A turn is learned when it is said: by rules at once, and corrected by a model where there is one."""
+
+from uuid import UUID
+
+import pytest
+from tests.memory.episodes.talking import writing
+from tests.memory.remembering import Mind, memories, texts
+
+from festinger.errors import ProviderRefused
+from festinger.ids import Origin
+from festinger.llm.scripted import Fail, scripted_model
+from festinger.memory.decision import Action
+from festinger.memory.extract.model_reader import ReadFact, TurnReading, read_turn
+from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.store.pool import Store
+
+
+def turn(text: str, number: int = 1) -> PersonTurn:
+    return PersonTurn(id=UUID(int=number), text=text)
+
+
+def reading(*facts: tuple[str, list[int]], wrong: tuple[int, ...] = ()) -> TurnReading:
+    found = [ReadFact(content=content, replaces=replaces) for content, replaces in facts]
+    return TurnReading(reasoning="as told", facts=found, wrong=list(wrong))
+
+
+@pytest.mark.requirement("M-55")
+async def test_what_a_turn_states_is_the_persons_own_word(store: Store):
+    mind = Mind(store)
+
+    learned = await learn_turn(mind.desk, mind.place(), turn("btw our staging server runs on port 5433. ok?"))
+
+    [memory] = await memories(store)
+    assert [each.action for each in learned] == [Action.STORED]
+    assert (memory.content, memory.origin, memory.trust) == (
+        "Our staging server runs on port 5433",
+        Origin.PERSON,
+        1.0,
+    )
+    assert (memory.source, memory.turn_id) == ("conversation", UUID(int=1))
+
+
+async def test_a_turn_that_is_read_twice_is_learned_once(store: Store):
+    mind = Mind(store)
+    said = turn("Remember that the wiki moved to Outline.")
+
+    await learn_turn(mind.desk, mind.place(), said)
+    await learn_turn(mind.desk, mind.place(), said)
+
+    [memory] = await memories(store)
+    assert memory.confirmation_count == 0
+
+
+async def test_a_correction_reaches_statements_of_its_own_conversation_alone(store: Store):
+    mind = Mind(store)
+    await learn_turn(mind.desk, mind.place("s1"), turn("Remember that the office is on floor 3.", 1))
+    await learn_turn(mind.desk, mind.place("s2"), turn("Remember that we are 9 people.", 2))
+
+    await learn_turn(mind.desk, mind.place("s2"), turn("make that 11", 3))
+
+    assert await texts(store) == ["The office is on floor 3", "We are 11 people"]
+    assert await texts(store, "superseded") == ["We are 9 people"]
+
+
+async def test_what_a_model_words_better_replaces_what_was_taken_from_the_same_turn(store: Store):
+    mind = Mind(store)
+    said = turn("Please remember that she teaches chess, my sister Ana I mean.")
+    await learn_turn(mind.desk, mind.place(), said)
+    before = await texts(store)
+    model, _ = scripted_model(reading(("My sister Ana teaches chess", [1, 2])))
+
+    await read_turn(writing(mind.desk, model), mind.place(), said)
+
+    assert before == ["She teaches chess", "My sister Ana I mean"]
+    assert await texts(store) == ["My sister Ana teaches chess"]
+    assert await texts(store, "superseded") == before
+
+
+async def test_news_that_a_model_reads_replaces_an_older_note(store: Store):
+    mind = Mind(store)
+    await learn_turn(mind.desk, mind.place("s1"), turn("Remember that I get to work by bike.", 1))
+    said = turn("I said goodbye to my bike, these days the bus brings me to work.", 2)
+    model, _ = scripted_model(reading(("The bus brings me to work", [1])))
+
+    await read_turn(writing(mind.desk, model), mind.place("s2"), said)
+
+    assert "The bus brings me to work" in await texts(store)
+    assert await texts(store, "superseded") == ["I get to work by bike"]
+
+
+async def test_what_should_not_have_been_kept_is_put_away_and_older_notes_are_not(store: Store):
+    mind = Mind(store)
+    await learn_turn(mind.desk, mind.place("s1"), turn("Remember that I live in Oslo.", 1))
+    said = turn("Remember that I am Batman, haha.", 2)
+    await learn_turn(mind.desk, mind.place("s2"), said)
+    model, _ = scripted_model(reading(wrong=(1, 2)))
+
+    await read_turn(writing(mind.desk, model), mind.place("s2"), said)
+
+    assert await texts(store) == ["I live in Oslo"]
+    assert len(await texts(store, "archived")) == 1
+
+
+async def test_what_the_turn_does_not_say_is_not_kept_though_a_model_says_so(store: Store):
+    mind = Mind(store)
+    said = turn("I live in Oslo.")
+    model, _ = scripted_model(reading(("The moon landing happened in July 1969", [])))
+
+    assert await read_turn(writing(mind.desk, model), mind.place(), said) == []
+    assert await texts(store) == []
+
+
+async def test_without_a_model_or_with_one_that_fails_what_rules_read_stands(store: Store):
+    mind = Mind(store)
+    said = turn("I live in Oslo.")
+    await learn_turn(mind.desk, mind.place(), said)
+    failing, _ = scripted_model(*[Fail(error=ProviderRefused("no"))] * 5)
+
+    assert await read_turn(mind.desk, mind.place(), said) == []
+    assert await read_turn(writing(mind.desk, failing), mind.place(), said) == []
+    assert await texts(store) == ["I live in Oslo"]
+
+
+async def test_a_turn_that_states_nothing_costs_no_call(store: Store):
+    mind = Mind(store)
+    model, script = scripted_model()
+
+    assert await read_turn(writing(mind.desk, model), mind.place(), turn("why is the sky blue?")) == []
+    assert script.asked == []

@@ -1,0 +1,120 @@
+"""How much does each way of searching read of a large memory?"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.retrieval.recalling import Recaller
+
+from festinger.retrieval.arms import LOOKED_AT, NO_MODEL, Q
+from festinger.settings.tree import RetrievalSettings
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import Query
+from festinger.store.vectors import VectorModel, ensure_index, for_model
+
+MODEL = VectorModel(name="scripted:near", dims=64)
+STORED, EMBEDDED = 40_000, 3_000
+FEW = 500
+"""Vectors up to which a search by meaning reads all; a space with more is searched by the index."""
+READS_ALL = frozenset({"memories_whole", "memories_ranked", "turns_whole"})
+"""Ways that are chosen for few vectors only."""
+MOST_READ = 2 * RetrievalSettings().words_pool + 4 * LOOKED_AT
+"""Rows that one way may read: what it looks at closely, and a little more."""
+
+FILL = """
+insert into memory (space_id, id, content, fold, gist, origin, trust, tags, created_at, updated_at)
+select m.space_id, md5(n::text)::uuid, 'Crate ' || n || ' stands in hall ' || n %% 700, decode(md5(n::text), 'hex'),
+    decode(md5(n::text), 'hex'), m.origin, m.trust,
+    case when %(tagged)s then array['depot', 'shelf' || n %% 2000, 'kind:box'] else '{}' end, m.created_at - n * interval '1 minute', m.updated_at
+from memory m, generate_series(1, %(count)s) as n;
+insert into memory_vector (space_id, memory_id, model, purpose, dims, text_hash, embedding, at)
+select m.space_id, m.id, 'scripted:near', 'store', 64, m.fold, (
+    select array_agg(sin(hashtext(m.id::text || i)) order by i) from generate_series(1, 64) as i)::real[]::halfvec,
+    m.created_at
+from memory m where m.content like 'Crate%%' limit %(embedded)s;
+insert into turn_index (space_id, turn_id, part, episode_id, seq, agent_id, session_id, at, role, origin, trust,
+    content, content_tsv, len, model, text_hash, embedding)
+select m.space_id, m.id, 0, m.id, 1, 'default', 's', m.created_at, 'user', 'person', 1.0,
+    m.content, setweight(m.content_tsv, 'A'), 5, v.model, m.fold, v.embedding
+from memory m left join memory_vector v on v.memory_id = m.id and v.purpose = 'store' where m.content like 'Crate%%';
+insert into identifier_part (space_id, part, type, ref)
+select m.space_id, 'crate' || ascii(m.content) + length(m.content) %% 5, 'memory', m.id from memory m;
+"""
+
+
+@pytest.mark.requirement("R-13")
+@pytest.mark.parametrize("tagged", [False, True], ids=["nothing is tagged", "everything is tagged"])
+async def test_no_way_of_searching_reads_much_more_than_it_gives(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tagged: bool
+):
+    mind = Recaller(store)
+    await mind.put("The kiln is cold.")
+    given = {"count": STORED, "embedded": EMBEDDED, "tagged": tagged}
+    async with store.transaction() as transaction:
+        for statement in filter(str.strip, FILL.split(";")):
+            await transaction.connection.execute(statement.encode(), given)
+        for index in ("memory_words", "memory_called", "turn_index_words"):
+            # What a vacuum does by and by: what waits to be put into an index makes every look at it dear.
+            await transaction.connection.execute(
+                "select gin_clean_pending_list(%(i)s::regclass)", {"i": index}
+            )
+        await transaction.connection.execute(b"analyze memory, memory_vector, turn_index, identifier_part")
+    await ensure_index(store, "memory_vector", MODEL, purpose="store")
+    await ensure_index(store, "turn_index", MODEL, column="embedding")
+    await mind.settle()
+    cues = (
+        "Was crate 17 in hall 33 of shelf4 yesterday?",
+        "Who locked the depot today?",
+        "Which carpenter painted wooden boats, ladders, benches and doors beside Lake Orta last summer?",
+    )
+    asked = [await searched(mind, cue, monkeypatch) | {"few": FEW} for cue in cues]
+
+    read = {
+        part: max([await most_read(store, part, each) for each in asked])
+        for part in sorted(Q["candidates"].choices - READS_ALL)
+    }
+
+    assert {part: count for part, count in read.items() if count > MOST_READ} == {}
+
+
+async def searched(mind: Recaller, cue: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The parameters with which a cue is searched."""
+    found: dict[str, Any] = {}
+    real = Transaction._execute
+
+    async def execute(transaction: Transaction, query: Query, parameters: Any) -> Any:
+        if query.name == "candidates":
+            found.update(parameters)
+        return await real(transaction, query, parameters)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Transaction, "_execute", execute)
+        await mind.recall(cue)
+    mind.forget_unwritten()
+    return found
+
+
+async def most_read(store: Store, part: str, asked: dict[str, Any]) -> int:
+    """The rows that the busiest scan of one way of searching reads."""
+    query = for_model(Q["candidates"], MODEL if asked["probe"] is not None else NO_MODEL)
+    sql = query.only(frozenset({part})).sql
+    async with store.transaction() as transaction:
+        await transaction.connection.execute(b"set local hnsw.ef_search = 200")
+        cursor = await transaction.connection.execute(
+            f"explain (analyze, timing off, format json) {sql}".encode(), asked
+        )
+        row: Any = await cursor.fetchone()
+    return max(_rows(node) for node in _nodes(row["QUERY PLAN"][0]["Plan"]))
+
+
+def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node.get("Plans", []):
+        yield from _nodes(child)
+
+
+def _rows(node: dict[str, Any]) -> int:
+    if "Relation Name" not in node:
+        return 0
+    dropped = sum(node.get(f"Rows Removed by {why}", 0) for why in ("Filter", "Index Recheck", "Join Filter"))
+    return int((node["Actual Rows"] + dropped) * node["Actual Loops"])
