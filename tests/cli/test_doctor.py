@@ -1,5 +1,8 @@
 from tests.cli.shell import Shell
 
+from festinger.cli.desk import Desk
+from festinger.cli.doctor import STYLES
+
 
 def test_the_doctor_names_every_check_and_what_to_do(shell: Shell):
     said = shell(
@@ -29,3 +32,18 @@ def test_the_doctor_fails_when_others_can_read_the_key(shell: Shell):
 
     assert said.code == 5
     assert f"-> chmod go-rwx {home}" in said.out
+
+
+def test_what_fails_is_shown_in_red():
+    table = Desk().table(("", "check"), [("ok", "a"), ("FAIL", "b"), ("", "c")], styles=STYLES)
+
+    assert [row.style for row in table.rows] == [None, "bold red", None]
+
+
+def test_without_a_server_the_doctor_says_so_and_how_to_start_one(shell: Shell):
+    said = shell("doctor", "--json", FESTINGER_SERVER__PORT="1", FESTINGER_EMBEDDING__MODEL="none:")
+    found = {check["name"]: check for check in said.json["checks"]}
+
+    assert found["server"]["severity"] == "warn"
+    assert "festinger serve" in found["server"]["remedy"]
+    assert "proxy.memory" in found

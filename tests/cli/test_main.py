@@ -5,11 +5,11 @@ import pytest
 from tests.cli.shell import Shell
 from tests.reference import commands
 
-from festinger.cli.main import FAMILIES
+from festinger.cli.main import FAMILIES, HIDDEN, Commands
 
 PATHS = [command.path for command in commands()]
-HIDDEN = {"censors"}
-"""Other names of commands that the help lists already."""
+HEAVY = ("numpy", "onnxruntime", "psycopg", "procrastinate", "aiohttp", "festinger.settings.tree")
+"""Each of these, or what it brings, takes longer to load than a help page may take."""
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -61,6 +61,30 @@ def test_the_shell_completes_commands(name: str, bare_shell: Shell):
 
     assert "status" in said.out
     assert "serve" not in said.out
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_help_page_says_of_a_command_what_the_command_says_of_itself(name: str):
+    whole = Commands(plain=True)[name]
+
+    assert FAMILIES[name][1] == whole.get_short_help_str(80)
+    assert whole.hidden is (name in HIDDEN)
+
+
+@pytest.mark.parametrize(
+    "path", ["", "recall", "learn", "memories", "status", "doctor", "login", "inbox", "demo"]
+)
+def test_a_help_page_loads_no_more_than_it_shows(path: str):
+    code = (
+        f"import sys; from festinger.cli.main import main; sys.argv = ['festinger', *{path.split()!r}, '--help']\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "Usage: festinger" in done.stdout
+    assert done.stderr == "[]\n"
 
 
 def test_version_loads_no_room():

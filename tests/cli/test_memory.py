@@ -37,6 +37,8 @@ def test_a_person_learns_asks_why_and_takes_back(shell: Shell):
 @pytest.mark.requirement("M-106")
 def test_every_command_about_memories_says_the_same_at_a_server(shell: Shell):
     key = shell("keys", "make", "desk", "--role", "reviewer").out.strip()
+    # On a home without a server the store is opened.
+    alone = {"FESTINGER_HOME": str(shell.home / "elsewhere")}
     with served(shell) as (_, url):
 
         def there(*words: str) -> Said:
@@ -60,7 +62,7 @@ def test_every_command_about_memories_says_the_same_at_a_server(shell: Shell):
             ("learn", " "),
             ("learn", "sk-proj-" + "a1B2" * 12),
         ):
-            here, other = shell(*words), there(*words)
+            here, other = shell(*words, **alone), there(*words)
             assert (words, without_times(other.out), other.code) == (
                 words,
                 without_times(here.out),
@@ -69,7 +71,11 @@ def test_every_command_about_memories_says_the_same_at_a_server(shell: Shell):
         undone = there("undo", change, "--json").json
         keyless = shell("memories", "--server", url)
 
-    assert {each["status"] for each in undone["memories"]} == {"active"}
+    # The old value stands again, alone.
+    assert {each["content"]: each["status"] for each in undone["memories"]} == {
+        SMALL: "active",
+        LARGE: "archived",
+    }
     assert keyless.code == 6
 
 

@@ -14,6 +14,8 @@ def test_a_cue_brings_what_is_remembered_or_says_that_nothing_is(shell: Shell):
     nothing = shell("recall", "plorf")
 
     assert HARBOUR in plain.out
+    assert HARBOUR in told.out
+    assert shell("why", plain.lines[1].split()[0]).code == 0
     assert "the evidence is enough" in " ".join(told.out.split())
     assert (item["text"], item["why"]) == (HARBOUR, None)
     assert (nothing.code, nothing.out.startswith("nothing relevant remembered (")) == (0, True)
@@ -45,3 +47,16 @@ def test_options_say_of_what_kind_with_which_tag_and_of_when(shell: Shell):
 
     assert list(found.values()) == [1, 1, 0, 1, 0, 1, 0, 0]
     assert shell("recall", CUE, "--limit", "0").code == 2
+
+
+def test_ids_of_a_batch_are_printed_long_enough_to_tell_them_apart(shell: Shell):
+    file = shell.home / "facts.jsonl"
+    file.write_text(
+        "".join(f'"Service number {number} listens on port {9000 + number}"\n' for number in range(8))
+    )
+    shell("learn", "--file", str(file))
+
+    ids = [line.split()[0] for line in shell("memories").lines[1:]]
+
+    assert len(set(ids)) == 8
+    assert all(shell("memories", "show", each).code == 0 for each in ids[:2])

@@ -4,7 +4,7 @@ import asyncio
 import errno
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, SpaceId
 from festinger.proxy import writer as writing
 from festinger.proxy.capture import Capture
 from festinger.proxy.entries import Logged, record_of
-from festinger.proxy.health import check_capture, check_served, check_steadiness
+from festinger.proxy.health import cause_of, check_capture, check_served, check_steadiness
 from festinger.proxy.spool import Spool, line_of
 from festinger.proxy.writing import write
 from festinger.seeing.metrics import LISTED, PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
@@ -366,22 +366,46 @@ async def test_a_disk_that_hangs_holds_up_no_later_entry(tmp_path: Path, monkeyp
 
 
 @pytest.mark.requirement("P-91")
-async def test_the_share_of_requests_without_memory_is_told_once_it_is_much(
+async def test_that_more_than_a_twentieth_went_without_memory_is_a_failure_with_its_cause(
     database_url: str, tmp_path: Path
 ):
     async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
-        for number in range(98):
+        for number in range(57):
             at.writer.put(logged(number))
-        at.writer.put(logged(98, "late"))
+        for number, result in ((57, "late"), (58, "late"), (59, "failed")):
+            at.writer.put(logged(number, result))
+        for number in range(60, 70):
+            at.writer.put(logged(number, "off"))
         await at.kept()
         fine = await check_served(app.store, now=MONDAY)
-        at.writer.put(logged(99, "failed"))
-        at.writer.put(logged(100, "late"))
+        at.writer.put(logged(70, "not-ready"))
         await at.kept()
         much = await check_served(app.store, now=MONDAY)
+        later = await check_served(app.store, now=MONDAY + timedelta(hours=2))
 
-    assert (fine.severity, much.severity) == ("ok", "warn")
-    assert much.details == {"requests": 101, "late": 2, "failed": 1}
+    assert (fine.severity, much.severity, later.severity) == ("ok", "fail", "ok")
+    assert "7% of the 61 requests" in much.message
+    assert "memory took longer than a request waits" in much.message
+    assert "proxy.memory_deadline_ms" in much.remedy
+    assert much.details["reasons"] == {"late": 2, "failed": 1, "not-ready": 1}
+
+
+@pytest.mark.requirement("P-91")
+@pytest.mark.parametrize(
+    ("result", "reason", "says"),
+    [
+        ("late", "busy", "more requests asked memory at once"),
+        ("late", "words", "finding by meaning"),
+        ("not-ready", "store", "the store was not open"),
+        ("failed", "fault", "something inside Festinger broke"),
+        ("failed", "StoreDown", "memory failed (StoreDown)"),
+    ],
+)
+def test_each_reason_is_said_in_plain_words_with_what_to_do(result: str, reason: str, says: str):
+    cause, remedy = cause_of(result, reason)
+
+    assert says in cause
+    assert remedy
 
 
 @pytest.mark.requirement("P-91")

@@ -126,3 +126,22 @@ async def test_a_turn_that_was_captured_and_not_learned_is_learned_by_a_job_once
         after = await active(at)
 
     assert before == after == ["The wiki moved to Outline"]
+
+
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [("/api/generate", {"raw": True}), ("/api/generate", {"suffix": "\n"}), ("/v1/completions", {})],
+)
+async def test_what_an_editor_completes_is_not_learned_as_a_persons_words(
+    path: str, more: dict[str, Any], database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path) as at:
+        await at.post(path, {"model": "m", "prompt": "I moved from Berlin to Lisbon.", **more})
+        await at.house.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+        completed = await active(at)
+        await at.post("/api/generate", {"model": "m", "prompt": "I moved from Berlin to Lisbon."})
+        await at.house.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+        said = await active(at)
+
+    assert completed == []
+    assert len(said) == 1

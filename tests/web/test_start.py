@@ -59,7 +59,7 @@ def data(text: str) -> dict[str, object]:
         "headline": text,
         "summary": text,
         "upstream": text,
-        "steps": [{"say": text, "command": text}],
+        "steps": [{"say": text, "command": text, "severity": text}],
         "clients": [{"name": text, "setting": text}],
         "world": {"pending": text, "last_run": None},
         "may_write": True,
@@ -138,6 +138,22 @@ async def test_the_step_appears_on_the_page_when_the_upstream_check_is_not_ok(tm
 
     assert any("Nothing answers at http://127.0.0.1:11434" in step["say"] for step in twin["steps"])
     assert AWAY.severity is Severity.WARN
+
+
+@pytest.mark.requirement("P-91")
+async def test_that_requests_went_without_memory_is_a_step_in_red(tmp_path: Path):
+    async def without_memory() -> list[Check]:
+        return [
+            fail("proxy.memory", "40% went without memory, mostly because the store was closed.", "Open it.")
+        ]
+
+    keeper = Keeper(settings_of(None, tmp_path), lambda: None, more_checks=without_memory)  # type: ignore[arg-type,return-value]
+    html = (await ask(admin(keeper), "GET", "/admin")).text
+
+    assert (
+        '<span class="fail">40% went without memory, mostly because the store was closed. Open it.</span>'
+        in html
+    )
 
 
 def test_clients_are_pointed_at_the_address_that_was_asked():

@@ -74,8 +74,14 @@ class Desk:
         )
         _write(sys.stderr, said)
 
-    def table(self, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> "Table":
-        """Aligned columns without box art."""
+    def table(
+        self,
+        headers: Sequence[str],
+        rows: Iterable[Sequence[Any]],
+        *,
+        styles: Mapping[str, str] | None = None,
+    ) -> "Table":
+        """Aligned columns without box art. `styles`: how a row looks that begins with this cell."""
         from rich.table import Table
         from rich.text import Text
 
@@ -84,7 +90,8 @@ class Desk:
             table.add_column(header, overflow="fold")
         for row in rows:
             # `Text`, because a plain string would be read for markup.
-            table.add_row(*(Text("" if cell is None else one_line(cell)) for cell in row))
+            style = (styles or {}).get(str(row[0])) if row else None
+            table.add_row(*(Text("" if cell is None else one_line(cell)) for cell in row), style=style)
         return table
 
     @property

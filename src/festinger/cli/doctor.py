@@ -1,21 +1,21 @@
 """`festinger doctor`: what is wrong, and what to do."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from festinger.app.doctor import examine, without_store
-from festinger.app.home import home_of
-from festinger.app.wiring import Start
+from festinger.cli.client import connect, find_local
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
-from festinger.errors import CannotStart, Unavailable
-from festinger.proxy.health import check_upstreams
-from festinger.proxy.upstream import open_upstream
-from festinger.seeing.checks import Check, Severity, worst
-from festinger.settings.live import LiveSettings
+from festinger.errors import CannotStart, FestingerError, Unavailable
 
-MARKS = {Severity.OK: "ok", Severity.WARN: "WARN", Severity.FAIL: "FAIL"}
+if TYPE_CHECKING:
+    from festinger.seeing.checks import Check
+    from festinger.settings.live import LiveSettings
+
+MARKS = {"ok": "ok", "warn": "WARN", "fail": "FAIL"}
+STYLES = {"FAIL": "bold red", "WARN": "yellow"}
 
 
 def register(app: typer.Typer) -> None:
@@ -27,28 +27,67 @@ async def doctor(desk: Desk) -> int:
 
     Example: festinger doctor --json
     """
+    from festinger.seeing.checks import Check, Severity, worst
+
     settings = desk.settings()
-    checks = await _own_checks(desk, settings)
-    async with open_upstream() as upstream:
-        checks += await check_upstreams(upstream, settings.now.proxy)
+    # What only the server knows (its queue, its prompts, its upstream's answers) it says itself.
+    async with connect(desk, find=True) as server:
+        told = (await server.ask("GET", "/admin/api/doctor"))["checks"] if server is not None else None
+    checks = [await _check_server(settings)]
+    if told is None:
+        checks += await _own_checks(desk, settings)
+    else:
+        checks += [Check(**{**each, "severity": Severity(each["severity"])}) for each in told]
     desk.show(
         {"worst": worst(checks), "checks": [check.as_json() for check in checks]},
-        table=desk.table(("", "check", "what it says"), _rows(checks)),
+        table=desk.table(("", "check", "what it says"), _rows(checks), styles=STYLES),
     )
     return 5 if worst(checks) is Severity.FAIL else 0
 
 
-async def _own_checks(desk: Desk, settings: LiveSettings) -> list[Check]:
-    """Those of the open store; one that cannot be had is itself a finding."""
+async def _check_server(settings: "LiveSettings") -> "Check":
+    """Whether the server of this home runs, and where."""
+    from festinger.app.local_server import base_of
+    from festinger.proxy.remote import remote
+    from festinger.seeing.checks import ok, warn
+
+    found, bound = find_local(settings), settings.now.server
+    url = found.url if found else base_of(bound.host, bound.port)
+    async with remote(url) as server:
+        try:
+            await server.ask("GET", "/admin/healthz")
+        except FestingerError:
+            return warn("server", f"No server answers at {url}.", "Start it with `festinger serve`.", url=url)
+    if found is None:
+        return warn(
+            "server",
+            f"The server at {url} has another store open, or none yet.",
+            "Its log says which; `festinger serve --port PORT` starts one on this store.",
+            url=url,
+        )
+    return ok("server", f"The server runs at {url}.", url=url, pid=found.pid)
+
+
+async def _own_checks(desk: Desk, settings: "LiveSettings") -> "list[Check]":
+    """The checks that can be made without a server; a store that cannot be had is itself a finding."""
+    from festinger.app.doctor import examine, without_store
+    from festinger.app.home import home_of
+    from festinger.app.wiring import Start
+    from festinger.proxy.health import check_served, check_upstreams
+    from festinger.proxy.upstream import open_upstream
+
     try:
         async with desk.app(start=Start(providers=True), settings=settings) as app:
-            return await examine(app, ask_models=True)
+            checks = await examine(app, ask_models=True)
+            checks.append(await check_served(app.store, now=app.tools.clock()))
     except (CannotStart, Unavailable) as error:
-        return without_store(settings, home_of(settings), error)
+        checks = without_store(settings, home_of(settings), error)
+    async with open_upstream() as upstream:
+        return [*checks, *await check_upstreams(upstream, settings.now.proxy)]
 
 
-def _rows(checks: Sequence[Check]) -> Iterator[tuple[str, str, str]]:
+def _rows(checks: "Sequence[Check]") -> Iterator[tuple[Any, ...]]:
     for check in checks:
         yield MARKS[check.severity], check.name, check.message
-        if check.remedy and check.severity is not Severity.OK:
+        if check.remedy and check.severity != "ok":
             yield "", "", f"-> {check.remedy}"

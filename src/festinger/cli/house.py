@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from festinger.app.background import Background
 from festinger.app.home import home_of
 from festinger.app.keeper import Keeper
+from festinger.app.local_server import announced
 from festinger.app.tuning import tell_of_file_edits
 from festinger.app.wiring import App, Start, open_app
 from festinger.app.world import warm
@@ -69,17 +70,18 @@ class House:
         await self.beside.stop()
 
 
-def built(plan: Plan) -> House:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[App]:
-        start = Start(providers=True, workers=plan.workers)
-        async with open_app(
-            plan.settings, door="serve", progress=plan.say, start=start, tools=plan.tools
-        ) as app:
-            tell_of_file_edits(app)
-            warm(app, MAIN_SPACE)
+@asynccontextmanager
+async def _open(plan: Plan) -> AsyncIterator[App]:
+    """The app of a server; commands find the server while it is open."""
+    start = Start(providers=True, workers=plan.workers)
+    async with open_app(plan.settings, door="serve", progress=plan.say, start=start, tools=plan.tools) as app:
+        tell_of_file_edits(app)
+        warm(app, MAIN_SPACE)
+        with announced(app.home, plan.local):
             yield app
 
+
+def built(plan: Plan) -> House:
     async def more_checks() -> Sequence[Check]:
         checks = [
             *await check_upstreams(plan.upstream, plan.settings.now.proxy),
@@ -93,9 +95,10 @@ def built(plan: Plan) -> House:
 
     keeper = Keeper(
         plan.settings,
-        opened,
+        lambda: _open(plan),
         more_checks=more_checks,
         closing=plan.closing,
+        local=plan.local,
         disk_fault=lambda: writer.disk_fault,
     )
     mind, beside = WorldMind(lambda: keeper.app), Background()

@@ -9,6 +9,7 @@ import typer
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.cli.outlook import Document
+from festinger.cli.plain import SHORT_ID
 from festinger.cli.tray import tray
 from festinger.errors import BadInput
 from festinger.ids import read_id
@@ -23,7 +24,7 @@ Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        help="What waits for a person: proposals, pairs, tasks, and what else.\n\nExample: festinger inbox"
+        help="What waits for a person: proposals, pairs and tasks.\n\nExample: festinger inbox"
     )
     app.add_typer(group, name="inbox")
     listing(group, may_ask_server=True)(list_proposals)
@@ -110,7 +111,7 @@ async def promote(
         run = await inbox.promote(dry_run=dry_run)
     rows = (
         (
-            each["proposal"][:13],
+            each["proposal"][:SHORT_ID],
             each["fate"],
             each["missing"],
             each["seen_count"],

@@ -8,7 +8,7 @@ import typer
 from festinger.app.access import issue_key, withdraw_key
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
-from festinger.cli.plain import moment
+from festinger.cli.plain import SHORT_ID, moment
 from festinger.ids import EVERY_SPACE, pick, prefix
 from festinger.store.keys import Role, keys
 
@@ -58,7 +58,7 @@ async def list_keys(desk: Desk) -> None:
         found = await keys(app.store)
     rows = (
         (
-            str(key.id)[:13],
+            str(key.id)[:SHORT_ID],
             key.name,
             key.role,
             key.space,

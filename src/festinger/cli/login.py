@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
+from festinger.app.local_server import base_of
+from festinger.cli.client import find_local
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.errors import BadInput
-from festinger.proxy.remote import checked_address
 
 
 def register(app: typer.Typer) -> None:
@@ -21,27 +22,23 @@ async def login(
         str | None, typer.Option("--name", help="Who will decide; else who is logged in here.")
     ] = None,
     at: Annotated[
-        str | None, typer.Option("--at", help="Address of the server, if not the one in the settings.")
+        str | None, typer.Option("--at", help="Address of the server, if not the one that runs here.")
     ] = None,
 ) -> None:
     """Print a one-time link to the console.
 
     Example: festinger login --name ann
     """
+    from festinger.proxy.remote import checked_address
+
     async with desk.app() as app:
         link = await app.logins.invite(name or _user())
         server, minutes = app.settings.now.server, app.settings.now.auth.login_link_minutes
-    base = checked_address(at) if at else base_of(server.host, server.port)
+        running = find_local(app.settings)
+    base = checked_address(at) if at else running.url if running else base_of(server.host, server.port)
     address = f"{base}/admin/login?code={link}"
     desk.show({"link": address, "minutes": minutes}, text=address)
     desk.say(f"It works once, within {minutes} minutes.")
-
-
-def base_of(host: str, port: int) -> str:
-    """The address under which a person on this machine reaches the server."""
-    if host in ("0.0.0.0", "::", ""):  # noqa: S104 - a bind address that is compared, not bound
-        host = "127.0.0.1"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _user() -> str:

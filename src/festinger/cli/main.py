@@ -1,67 +1,71 @@
 """The command `festinger`: every command family in its place.
 
 A family is a module with a `register` function. It is imported when one of its commands is called, because
-together they bring every room and take seconds to load; only the help page looks at all of them.
+together they bring every room and take seconds to load. The help page and completion read the table alone.
 """
 
 import sys
 from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 FAMILIES = {
-    "serve": "serve",
-    "worker": "worker",
-    "status": "status",
-    "doctor": "doctor",
-    "recall": "recall",
-    "learn": "memory",
-    "memories": "memory",
-    "why": "memory",
-    "history": "memory",
-    "changes": "memory",
-    "undo": "memory",
-    "judgements": "memory",
-    "iknowthat": "world",
-    "concept": "world",
-    "conflicts": "world",
-    "forget": "forgetting",
-    "repair": "forgetting",
-    "refusals": "forgetting",
-    "reembed": "forgetting",
-    "resolve": "world",
-    "outcomes": "outcomes",
-    "inbox": "inbox",
-    "approve": "verdicts",
-    "reject": "verdicts",
-    "defer": "verdicts",
-    "deepen": "verdicts",
-    "duplicate": "verdicts",
-    "reviewer": "reviewers",
-    "episodes": "episodes",
-    "censor": "censors",
-    "censors": "censors",
-    "login": "login",
-    "settings": "settings",
-    "models": "models",
-    "keys": "keys",
-    "spaces": "spaces",
-    "jobs": "jobs",
-    "events": "events",
-    "migrate": "migrate",
-    "backup": "backup",
-    "restore": "backup",
-    "secrets": "secrets",
-    "calibrate": "calibrate",
-    "bench": "bench",
-    "demo": "demo",
-    "version": "version",
+    "serve": ("serve", "Run the proxy, the pages and the workers, until stopped."),
+    "worker": ("worker", "Do background work beside a running server, until stopped."),
+    "status": ("status", "What waits, what died, what it cost, how long it has lived."),
+    "doctor": ("doctor", "Check every part and say what to do."),
+    "recall": ("recall", "What comes to mind for a cue, the best first; or nothing."),
+    "learn": ("memory", "Learn a statement, or a file of them."),
+    "memories": ("memory", "What is remembered."),
+    "why": ("memory", "On what a memory rests."),
+    "history": ("memory", "What a memory replaced, and all that was done to it."),
+    "changes": ("memory", "What was done to memories, newest first."),
+    "undo": ("memory", "Take a change back."),
+    "judgements": ("memory", "What judges said of two statements."),
+    "iknowthat": ("world", "State a fact of the shared world."),
+    "concept": ("world", "All that is known of a word, and why."),
+    "conflicts": ("world", "Facts that cannot both stand: see and decide them."),
+    "forget": ("forgetting", "Erase memories, what derives from them, and their words."),
+    "repair": ("forgetting", "Take back all that came from one source, and what it did."),
+    "refusals": ("forgetting", "What was not learnt, and why."),
+    "reembed": ("forgetting", "Have every memory embedded again by the present model."),
+    "resolve": ("world", "Resolve conflicts now."),
+    "outcomes": ("outcomes", "What became of memories that were brought to mind."),
+    "inbox": ("inbox", "What waits for a person: proposals, pairs and tasks."),
+    "approve": ("verdicts", "Say yes."),
+    "reject": ("verdicts", "Say no."),
+    "defer": ("verdicts", "Put off; it comes back by itself."),
+    "deepen": ("verdicts", "Ask for more thought, twice at most."),
+    "duplicate": ("verdicts", "Say that a proposal is another one in other words."),
+    "reviewer": ("reviewers", "People whose verdict counts."),
+    "episodes": ("episodes", "What was talked about, and what came of it."),
+    "censor": ("censors", "Rules that warn of what must not be said, or stop it."),
+    "censors": ("censors", "Rules that warn of what must not be said, or stop it."),
+    "login": ("login", "Print a one-time link to the console."),
+    "settings": ("settings", "See, change and reset settings."),
+    "models": ("models", "Language models with their keys: add, list, try out, remove."),
+    "keys": ("keys", "Who may use this server: make, list and revoke keys."),
+    "spaces": ("spaces", "Isolated shared worlds: make, rename and delete them."),
+    "jobs": ("jobs", "Background work: see it, run it now, retry or drop what died."),
+    "events": ("events", "What happened, the oldest first."),
+    "migrate": ("migrate", "Apply what the database still needs."),
+    "backup": ("backup", "Save everything to a file, while Festinger runs."),
+    "restore": ("backup", "Bring a backup back."),
+    "secrets": ("secrets", "The master key that seals stored secrets."),
+    "calibrate": ("calibrate", "Propose thresholds from pairs of texts."),
+    "bench": ("bench", "Measure quality, speed and memory on a throw-away store."),
+    "demo": ("demo", "Show what happens and why, on a store that is thrown away."),
+    "version": ("version", "Say which version this is."),
 }
-"""Which module holds a command, in the order of the help page."""
+"""Which module holds a command, and what the help page says of it, in the order of the help page."""
+
+HIDDEN = frozenset({"censors"})
+"""Other names of commands that the help page lists already."""
 
 
 class Commands(MutableMapping[str, Any]):
@@ -76,7 +80,7 @@ class Commands(MutableMapping[str, Any]):
             family = typer.Typer(rich_markup_mode=None if self._plain else "rich")
             # A callback makes it a group, however few commands the family has.
             family.callback()(lambda: None)
-            import_module(f"festinger.cli.{FAMILIES[name]}").register(family)
+            import_module(f"festinger.cli.{FAMILIES[name][0]}").register(family)
             self._made |= get_group(family).commands
         return self._made[name]
 
@@ -106,6 +110,27 @@ class Festinger(TyperGroup):
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The names alone: the group it stands on would make every command to name it."""
         return list(self.commands)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        with self._only_named():
+            super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        with self._only_named():
+            return super().shell_complete(ctx, incomplete)
+
+    @contextmanager
+    def _only_named(self) -> Iterator[None]:
+        """Show commands by their summaries, without loading the modules that hold them."""
+        whole = self.commands
+        self.commands = {
+            name: TyperCommand(name, help=summary, hidden=name in HIDDEN)
+            for name, (_, summary) in FAMILIES.items()
+        }
+        try:
+            yield
+        finally:
+            self.commands = whole
 
 
 def command_line(*, plain: bool = True) -> typer.Typer:

@@ -8,13 +8,12 @@ import typer
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.cli.outlook import MOST_LISTED, Document
+from festinger.cli.plain import SHORT_ID
 from festinger.cli.shelf import shelf
 from festinger.errors import BadInput
 
 MOST_RELEASED = 10_000
 """Memories in quarantine among which those of a source are looked for."""
-SHORT = 13
-"""Characters by which an id is shown and found again."""
 
 Id = Annotated[str, typer.Argument(help="Id of the memory, or its beginning.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At most so many.")]
@@ -98,7 +97,7 @@ async def list_memories(
     query = given(**fields, as_of=as_of, valid_at=valid_at)
     async with shelf(desk) as memories:
         found = await memories.memories(query, limit=limit)
-    rows = ((each["id"][:SHORT], each["content"], each["status"], each["origin"]) for each in found)
+    rows = ((each["id"][:SHORT_ID], each["content"], each["status"], each["origin"]) for each in found)
     table = desk.table(("id", "content", "status", "origin"), rows)
     desk.show(found, table=table, text="Nothing is remembered here. `festinger learn '…'` teaches something.")
 
@@ -131,7 +130,7 @@ async def release_memories(
             locked = await found.memories({"status": "quarantined"}, limit=MOST_RELEASED)
             ids = [each["id"] for each in locked if each["source"] == source]
         released = [await found.release(id_) for id_ in ids]
-    rows = ((each["id"][:SHORT], each["content"], each["status"]) for each in released)
+    rows = ((each["id"][:SHORT_ID], each["content"], each["status"]) for each in released)
     table = desk.table(("id", "content", "status"), rows)
     desk.show(released, table=table, text="Nothing of this source is in quarantine.")
 
@@ -157,13 +156,13 @@ def _reasons(why: Document) -> list[tuple[object, ...]]:
         for each in why["said"]
     ]
     near = [
-        (title, each["content"], each["origin"], each["id"][:SHORT])
+        (title, each["content"], each["origin"], each["id"][:SHORT_ID])
         for title, name in (("from", "derives_from"), ("holds up", "supports"), ("replaced", "supersedes"))
         for each in why[name]
     ]
     if why["superseded_by"]:
         later = why["superseded_by"]
-        near.append(("replaced by", later["content"], later["origin"], later["id"][:SHORT]))
+        near.append(("replaced by", later["content"], later["origin"], later["id"][:SHORT_ID]))
     judged = [("judged", each["relation"], each["judge"], each["reasoning"]) for each in why["judgements"]]
     done = [("changed", each["op"], each["by"], each["id"]) for each in why["changes"]]
     return [*said, *near, *judged, *done]
@@ -178,7 +177,7 @@ async def tell_history(desk: Desk, memory: Id) -> None:
         found = await memories.history(memory)
     rows = [
         *(
-            (each["created_at"], each["status"], each["content"], each["id"][:SHORT])
+            (each["created_at"], each["status"], each["content"], each["id"][:SHORT_ID])
             for each in found["memories"]
         ),
         *((each["at"], each["op"], each["by"], each["id"]) for each in found["changes"]),
@@ -213,7 +212,7 @@ async def undo(desk: Desk, change: Annotated[str, typer.Argument(help="Id of the
     """
     async with shelf(desk) as memories:
         undone = await memories.undo(change)
-    rows = ((each["id"][:SHORT], each["status"], each["content"]) for each in undone["memories"])
+    rows = ((each["id"][:SHORT_ID], each["status"], each["content"]) for each in undone["memories"])
     desk.say("Taken back. As it is now:")
     desk.show(undone, table=desk.table(("id", "status", "content"), rows))
 
@@ -256,7 +255,7 @@ def _told(learned: Document) -> str:
     memory = learned["memory"]
     lines = [learned["said"]]
     if memory:
-        lines.append(f"{memory['id'][:SHORT]}  {memory['content']}")
+        lines.append(f"{memory['id'][:SHORT_ID]}  {memory['content']}")
     if learned["conflict"]:
         lines.append(f"Conflict {learned['conflict']}; `festinger conflicts` decides.")
     if learned["change"]:

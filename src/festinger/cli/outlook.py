@@ -5,7 +5,6 @@ command shows the same either way. Who speaks differs: whoever sits at a termina
 server one is whoever the key says.
 """
 
-import getpass
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from urllib.parse import quote
 
 import orjson
 
+from festinger.cli.client import connect, who
 from festinger.cli.desk import Desk
-from festinger.errors import BadInput
-from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, read_id
+from festinger.ids import DEFAULT_AGENT, AgentId, Cause, Origin, SessionId, SpaceId, cause, read_id
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App
@@ -48,21 +47,26 @@ class Outlook(Protocol):
 
 
 @asynccontextmanager
-async def outlook(desk: Desk) -> AsyncIterator[Outlook]:
-    """The world of the desk's space: at its server if it names one, else in the store."""
-    if desk.server is not None:
-        from festinger.proxy.remote import remote
+async def outlook(desk: Desk, *, recalls: bool = False) -> AsyncIterator[Outlook]:
+    """The world of the desk's space: at a server, else in the store.
 
-        async with remote(desk.server, space=desk.space, key=desk.key) as server:
-            yield FromServer(server=server)
-        return
-    async with desk.app() as app:
+    To recall, a command asks the server that runs on its home also if it names none.
+    """
+    async with connect(desk, find=recalls) as server:
+        if server is not None:
+            yield FromServer(server=server, agent=desk.agent)
+            return
+    from festinger.app.wiring import Start
+
+    # Without the embedder only what shares a word with the cue would come.
+    async with desk.app(start=Start(providers=recalls)) as app:
         yield FromStore(desk=desk, app=app, space=desk.space_in(app))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromServer:
     server: "Remote"
+    agent: str
 
     async def state(self, facts: Sequence[str]) -> list[Document]:
         said = await self.server.ask("POST", "/iknowthat", body={"facts": list(facts)})
@@ -111,7 +115,8 @@ class FromServer:
 
     async def recall(self, cue: str, **asked: Any) -> Document:
         body = {"cue": cue, **{name: _sent(value) for name, value in asked.items() if value is not None}}
-        found: Document = await self.server.ask("POST", "/admin/api/recall", body=body)
+        agent = {} if self.agent == DEFAULT_AGENT else {"agent": self.agent}
+        found: Document = await self.server.ask("POST", "/admin/api/recall", body=body, **agent)
         return found
 
 
@@ -217,11 +222,3 @@ def as_sent(document: Any) -> Document:
         orjson.dumps(document, default=str, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
     )
     return sent
-
-
-def who() -> str:
-    """Who sits at this terminal, for the records."""
-    try:
-        return f"cli:{getpass.getuser()}"
-    except OSError as error:  # a user id without a name, as in some containers
-        raise BadInput("This user has no name.", hint="Set `LOGNAME`.") from error

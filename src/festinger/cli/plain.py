@@ -13,6 +13,9 @@ import orjson
 
 from festinger.clock import iso
 
+SHORT_ID = 18
+"""Characters of an id that tell it from every other one: its millisecond and the count within it."""
+
 _TURNS = r"\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 _BREAKS_TEXT = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_TURNS}\ud800-\udfff]")
 _BREAKS_LINE = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNS}\ud800-\udfff]")

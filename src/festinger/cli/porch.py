@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from festinger.app.local_server import LocalServer
 from festinger.app.tools import Tools
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.proxy.attending import Attended
@@ -43,6 +44,7 @@ class Plan:
     tools: Tools
     upstream: Upstream
     workers: bool
+    local: LocalServer | None
     closing: asyncio.Event
     say: Callable[[str], None]
 

@@ -1,5 +1,6 @@
 """`festinger recall`: what comes to mind for a cue."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -7,7 +8,8 @@ import typer
 
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
-from festinger.cli.outlook import outlook
+from festinger.cli.outlook import Document, outlook
+from festinger.cli.plain import SHORT_ID
 
 SHOWN_CHARS = 100
 
@@ -35,18 +37,20 @@ async def recall(
     """
     asked: dict[str, Any] = {"limit": limit, "kinds": kind or None, "explain": explain}
     asked |= {"tags": tag or (), "since": since, "until": until, "as_of": as_of}
-    async with outlook(desk) as world:
+    async with outlook(desk, recalls=True) as world:
         found = await world.recall(cue, **asked)
-    rows = (
-        (
-            item["id"][:8],
-            item["kind"],
-            item["origin"],
-            f"{item['score']:.2f}",
-            item["why"]["sentence"] if item["why"] else item["text"][:SHOWN_CHARS],
-        )
-        for item in found["items"]
-    )
-    table = desk.table(("id", "kind", "origin", "score", "why" if explain else "text"), rows)
+    rows = (row for item in found["items"] for row in _rows(item))
+    table = desk.table(("id", "kind", "origin", "score", "text"), rows)
     nothing = f"nothing relevant remembered ({found['below_threshold']} below the threshold)"
     desk.show(found, table=table if found["items"] else None, text=nothing)
+    if found["degraded"]:
+        desk.say(f"Searched without {', '.join(found['degraded'])}.")
+
+
+def _rows(item: Document) -> Iterator[tuple[str, ...]]:
+    """A line for an item; why it came stands below its whole text."""
+    why = item["why"]
+    text = item["text"] if why else item["text"][:SHOWN_CHARS]
+    yield item["id"][:SHORT_ID], item["kind"], item["origin"], f"{item['score']:.2f}", text
+    if why:
+        yield "", "", "", "", f"-> {why['sentence']}"

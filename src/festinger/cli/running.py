@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from festinger.app.local_server import LocalServer
 from festinger.app.tools import Tools
 from festinger.cli.porch import Plan, Porch
 from festinger.proxy.bind import is_exposed
@@ -31,6 +32,8 @@ class Running:
     """Whether it does the background work itself."""
     insecure: bool = False
     """Whether a person accepted that anybody who reaches it may use it."""
+    local: LocalServer | None = None
+    """How commands on this home find it; none keeps it to itself."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server is asked to stop: what would go on for ever ends then."""
 
@@ -47,6 +50,7 @@ async def running(how: Running, sockets: Sequence[socket.socket]) -> AsyncIterat
             tools=how.tools,
             upstream=upstream,
             workers=how.workers,
+            local=how.local,
             closing=how.closing,
             say=how.say,
         )

@@ -5,6 +5,7 @@ In this order: settings, key, port, and from then on every request passes; the r
 """
 
 import asyncio
+import os
 import socket
 from collections.abc import Sequence
 from typing import Annotated
@@ -14,6 +15,7 @@ import typer
 from uvicorn.loops.auto import auto_loop_factory
 
 from festinger.app.home import master_key_of
+from festinger.app.local_server import LocalServer, base_of, store_mark
 from festinger.app.tools import Tools
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
@@ -21,7 +23,7 @@ from festinger.cli.running import Running, running
 from festinger.cli.signals import asked_to_stop
 from festinger.proxy.bind import check_bind, close_sockets, is_exposed, open_sockets
 from festinger.settings.live import LiveSettings
-from festinger.store.keys import keys
+from festinger.store.keys import keys, new_secret
 
 log = structlog.get_logger(room="cli")
 
@@ -60,6 +62,12 @@ async def serve(
     await _require_key(desk, settings, insecure=insecure_bind)
     sockets = open_sockets(settings.now.server.host, settings.now.server.port)
     try:
+        local = LocalServer(
+            url=base_of(*sockets[0].getsockname()[:2]),
+            pid=os.getpid(),
+            store=store_mark(settings),
+            key=new_secret(tools.entropy),
+        )
         _greet(desk, settings, sockets)
         with asked_to_stop() as asked:
             how = Running(
@@ -68,6 +76,7 @@ async def serve(
                 say=desk.say,
                 workers=not no_worker,
                 insecure=insecure_bind,
+                local=local,
                 closing=asked,
             )
             async with running(how, sockets):

@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 import orjson
 
+from festinger.cli.client import connect, who
 from festinger.cli.desk import Desk
-from festinger.cli.outlook import SERVER_PAGE, Document, as_sent, who
+from festinger.cli.outlook import SERVER_PAGE, Document, as_sent
 from festinger.ids import DEFAULT_AGENT, AgentId, SessionId, SpaceId, read_id
 
 if TYPE_CHECKING:
@@ -48,13 +49,11 @@ class Shelf(Protocol):
 
 @asynccontextmanager
 async def shelf(desk: Desk, *, learns: bool = False) -> AsyncIterator[Shelf]:
-    """The memories of the desk's space: at its server if it names one, else in the store."""
-    if desk.server is not None:
-        from festinger.proxy.remote import remote
-
-        async with remote(desk.server, space=desk.space, key=desk.key) as server:
+    """The memories of the desk's space: at a server, the one on this home if none is named, else in the store."""
+    async with connect(desk, find=True) as server:
+        if server is not None:
             yield FromServer(server=server, agent=desk.agent)
-        return
+            return
     from festinger.app.wiring import Start
 
     async with desk.app(start=Start(providers=learns)) as app:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
+from festinger.cli.client import who
 from festinger.cli.desk import Desk
-from festinger.cli.outlook import Document, as_sent, who
+from festinger.cli.outlook import Document, as_sent
 from festinger.ids import AgentId, Origin, SessionId, cause, read_id
 
 if TYPE_CHECKING:

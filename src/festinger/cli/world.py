@@ -10,6 +10,7 @@ import typer
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.cli.outlook import MOST_LISTED, Document, Outlook, outlook
+from festinger.cli.plain import SHORT_ID
 from festinger.errors import ServerAway
 from festinger.ids import pick, prefix
 from festinger.world.decisions import Decision
@@ -213,4 +214,4 @@ def _fact(slot: Document, side: Document) -> str:
 def _row(item: Document) -> tuple[object, ...]:
     said = "content" if item["about"] == "memory" else "parent"
     stands, incoming = (item[side][said] if item[side] else None for side in ("existing", "incoming"))
-    return (item["id"][:13], item["concept"], item["dimension"], stands, incoming, item["status"])
+    return (item["id"][:SHORT_ID], item["concept"], item["dimension"], stands, incoming, item["status"])

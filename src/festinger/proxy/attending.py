@@ -6,14 +6,16 @@ a door without memory needs nothing of it.
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from festinger.proxy.guard import Visit
 from festinger.proxy.headers import RawHeaders
-from festinger.proxy.statements import Learning
 from festinger.proxy.tap import Listener
 from festinger.proxy.telling import LoopTold, MemoryTold, SessionTold
 from festinger.settings.tree import ProxySettings
+
+if TYPE_CHECKING:
+    from festinger.proxy.statements import Learning
 
 Body = bytes | AsyncIterator[bytes] | None
 
@@ -52,7 +54,7 @@ class Attended:
     instead: bytes | None = None
     """What is sent once more if the upstream refuses `body`."""
     regard: Regard | None = None
-    learning: Learning | None = None
+    learning: "Learning | None" = None
     """What is being learned from the request."""
 
 

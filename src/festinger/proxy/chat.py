@@ -7,7 +7,7 @@ them there, the request goes on with the bytes that it came with, and its answer
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import structlog
@@ -20,7 +20,6 @@ from festinger.proxy.guard import Visit
 from festinger.proxy.headers import MemoryWish, RawHeaders, coming_down, first, going_up, readable, sized
 from festinger.proxy.keys import without_ours
 from festinger.proxy.routes import Treatment
-from festinger.proxy.statements import LearnStatus
 from festinger.proxy.tap import Cut, Listen, tapped
 from festinger.proxy.telling import (
     LoopTold,
@@ -33,6 +32,9 @@ from festinger.proxy.telling import (
 from festinger.proxy.upstream import Asking, Upstream, base_for, chunks, key_for
 from festinger.proxy.wire import Reply
 from festinger.settings.tree import Settings
+
+if TYPE_CHECKING:
+    from festinger.proxy.statements import LearnStatus
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -64,7 +66,7 @@ class Call:
     memory: MemoryTold | None = None
     session: SessionTold | None = None
     loop: LoopTold | None = None
-    learned: LearnStatus | None = None
+    learned: "LearnStatus | None" = None
     """What became of what a person asked to have remembered."""
     is_plain: bool = False
     """Whether its body came compressed and goes on as what it says."""

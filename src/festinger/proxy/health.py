@@ -1,16 +1,18 @@
 """How is the door?
 
 Checks as data, for `doctor` and the health pages: whether the upstreams answer, whether what was said finds its way
-into the store, and how memory served the requests of the last day. Any HTTP answer of an upstream counts: one that
+into the store, and how memory served the requests of the last hour. Any HTTP answer of an upstream counts: one that
 asks for a key is there.
 """
 
 import asyncio
+from collections import Counter as Counts
 from datetime import datetime, timedelta
 
 from prometheus_client import Counter, Gauge
 
 from festinger.proxy.routes import Protocol
+from festinger.proxy.telling import MemoryResult, Reason
 from festinger.proxy.upstream import Asking, Upstream, UpstreamFailed, base_for
 from festinger.proxy.writer import QUEUE, Writer
 from festinger.seeing.checks import Check, fail, ok, warn
@@ -22,11 +24,36 @@ from festinger.store.requests import count_requests
 NAME = "proxy.upstream"
 PATIENCE_SECONDS = 5.0
 
-DAY = timedelta(hours=24)
-MUCH = 0.01
-"""Of the requests of a day, so many may go without memory before somebody should look."""
-FEW = 100
-"""Of fewer requests than this no share is told."""
+SERVED = "proxy.memory"
+HOUR = timedelta(hours=1)
+MUCH = 0.05
+"""Of the requests of an hour, so many may go without memory before somebody should look."""
+FEW = 20
+"""Of fewer requests than this a single one is more than that share, and says little."""
+WITHOUT = frozenset({MemoryResult.LATE, MemoryResult.FAILED, MemoryResult.NOT_READY})
+
+_WAIT = (
+    "The machine or the store is slow: see the other checks. `proxy.first_memory_deadline_ms` and "
+    "`proxy.memory_deadline_ms` say how long a request waits."
+)
+CAUSES: dict[str, tuple[str, str]] = {
+    Reason.RECALL: ("memory took longer than a request waits", _WAIT),
+    Reason.WORDS: ("finding by meaning took longer than a request waits", _WAIT),
+    Reason.BUSY: (
+        "more requests asked memory at once than it could answer",
+        "Let fewer agents ask at the same time, or run Festinger on a faster machine.",
+    ),
+    Reason.STORE: (
+        "the store was not open",
+        "It opens within seconds of a start; `store.server` says what is wrong if it stays closed.",
+    ),
+    Reason.FAULT: (
+        "something inside Festinger broke",
+        "The log of `festinger serve` has the details; please report them.",
+    ),
+}
+"""What each reason means to a person, and what to do."""
+
 MEGABYTE = 2**20
 BEHIND_BYTES = 16 * MEGABYTE
 """With more in the spool than this the store does not keep up."""
@@ -135,16 +162,33 @@ def total_of(metric: Counter | Gauge) -> int:
 
 
 async def check_served(store: Store, *, now: datetime) -> Check:
-    """How many requests of the last day went without memory because it was late or failed."""
-    counts = await count_requests(store, since=now - DAY)
-    total, missed = sum(counts.values()), counts.get("late", 0) + counts.get("failed", 0)
-    share = missed / total if total else 0.0
-    told = {"requests": total, "late": counts.get("late", 0), "failed": counts.get("failed", 0)}
-    if total >= FEW and share > MUCH:
-        return warn(
-            "proxy.memory",
-            f"{share:.1%} of the requests of the last 24 h went without memory.",
-            "The log says why; `proxy.memory_deadline_ms` says how long a request waits.",
-            **told,
-        )
-    return ok("proxy.memory", f"{total} requests in the last 24 h, {missed} of them without memory.", **told)
+    """How many requests of the last hour went without memory, and what stood in the way most often."""
+    counts = await count_requests(store, since=now - HOUR)
+    total = sum(number for (result, _), number in counts.items() if result != MemoryResult.OFF)
+    missed = Counts({why: number for why, number in counts.items() if why[0] in WITHOUT})
+    share = missed.total() / total if total else 0.0
+    reasons = {" ".join(why).strip(): number for why, number in missed.items()}
+    told = {"requests": total, "without": missed.total(), "reasons": reasons}
+    if total < FEW or share <= MUCH:
+        message = f"{total} requests in the last hour, {missed.total()} of them without memory."
+        return ok(SERVED, message, **told)
+    [((result, reason), _)] = missed.most_common(1)
+    cause, remedy = cause_of(result, reason)
+    message = (
+        f"{share:.0%} of the {total} requests of the last hour went without memory, mostly because {cause}."
+    )
+    return fail(SERVED, message, remedy, **told)
+
+
+def cause_of(result: str, reason: str) -> tuple[str, str]:
+    """Why memory was missing, in plain words, and what to do about it."""
+    if reason in CAUSES:
+        return CAUSES[reason]
+    if result == MemoryResult.NOT_READY:
+        return CAUSES[Reason.STORE]
+    if result == MemoryResult.LATE:
+        return CAUSES[Reason.RECALL]
+    return (
+        f"memory failed ({reason or 'no reason was given'})",
+        "The log of `festinger serve` has the details.",
+    )

@@ -41,6 +41,16 @@ class Remote:
     client: aiohttp.ClientSession
     space: str = MAIN
     key: str | None = None
+    session: str = ""
+    """In whose name statements are learned; empty for that of the key."""
+
+    async def is_ready(self) -> bool:
+        """Whether it answers, knows the key and has its store open."""
+        try:
+            await self.ask("GET", "/admin/readyz")
+        except FestingerError:
+            return False
+        return True
 
     async def ask(self, method: str, path: str, *, body: Any = None, **query: str) -> Any:
         """The document that it answers with; what it refuses is raised as the error that it names."""
@@ -84,17 +94,20 @@ class Remote:
 
     def _headers(self) -> dict[str, str]:
         key = {"x-festinger-key": self.key} if self.key else {}
-        return {"content-type": "application/json", **key}
+        session = {"x-festinger-session": self.session} if self.session else {}
+        return {"content-type": "application/json", **key, **session}
 
 
 @asynccontextmanager
-async def remote(address: str, *, space: str = MAIN, key: str | None = None) -> AsyncIterator[Remote]:
+async def remote(
+    address: str, *, space: str = MAIN, key: str | None = None, session: str = ""
+) -> AsyncIterator[Remote]:
     """A server at an address, for as long as the block runs."""
     base = checked_address(address)
     patience = aiohttp.ClientTimeout(total=ANSWER_SECONDS, connect=CONNECT_SECONDS)
     # No proxy of the environment: a key for this server is not shown to anybody on the way.
     async with aiohttp.ClientSession(timeout=patience, trust_env=False) as client:
-        yield Remote(base=base, client=client, space=space, key=key)
+        yield Remote(base=base, client=client, space=space, key=key, session=session)
 
 
 def checked_address(address: str) -> str:

@@ -88,6 +88,11 @@ class Layout:
         return self.home / "postgres.log"
 
     @property
+    def server(self) -> Path:
+        """Where the server that runs on this home says how to reach it."""
+        return self.home / "server.json"
+
+    @property
     def forgotten(self) -> Path:
         return self.home / "forgotten"
 

@@ -736,8 +736,12 @@ order by at desc, id
 limit %(limit)s;
 
 -- name: count_requests
--- How many requests of all spaces memory served in which way since a moment.
-select memory, count(*) as requests from request_log where at > %(since)s group by memory order by memory;
+-- How many requests of all spaces memory served in which way since a moment, and why so.
+select memory, reason, count(*) as requests
+from request_log
+where at > %(since)s
+group by memory, reason
+order by memory, reason;
 
 -- name: prune_requests
 -- Removes one batch of the log of requests.

@@ -68,9 +68,10 @@ async def list_requests(
     return [_request(row) for row in rows]
 
 
-async def count_requests(store: Store, *, since: datetime) -> dict[str, int]:
-    """How many requests of all spaces there were, by what memory did for them."""
-    return {row["memory"]: row["requests"] for row in await store.all(Q["count_requests"], since=since)}
+async def count_requests(store: Store, *, since: datetime) -> dict[tuple[str, str], int]:
+    """How many requests of all spaces there were, by what memory did for them and why."""
+    rows = await store.all(Q["count_requests"], since=since)
+    return {(row["memory"], row["reason"]): row["requests"] for row in rows}
 
 
 async def prune_requests(store: Store, *, before: datetime) -> int:

@@ -16,6 +16,7 @@ from festinger.retrieval.wish import wished
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.route import Call, Route, answer
+from festinger.web.speaking import agent_of
 
 DOOR = "rest"
 FLAGS = {"true": True, "false": False}
@@ -49,7 +50,7 @@ async def bring_to_mind(call: Call) -> Response:
     body = await call.body(Wanted)
     asked = body.model_dump(exclude={"cue", "session"})
     session = SessionId(body.session) if body.session else NO_SESSION
-    place = Place(space=call.space, agent=call.cause.agent, session=session)
+    place = Place(space=call.space, agent=agent_of(call), session=session)
     wish = wished(body.cue, now=call.app.tools.clock(), **asked)
     found = await recall(call.app.recall.desk, place, wish, door=DOOR)
     return answer(found.as_json())

@@ -5,7 +5,7 @@ It shows how much waits but no memory, so it is open to callers on this machine.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -25,6 +25,7 @@ UPSTREAM = "proxy.upstream"
 class Step:
     say: str
     command: str = ""
+    severity: Severity = Severity.WARN
 
 
 def next_steps(checks: Sequence[Check], *, upstream: str) -> list[Step]:
@@ -42,8 +43,9 @@ def _step(check: Check, upstream: str) -> Step:
         return Step(
             say=f"Nothing answers at {upstream}. Start your model server there, or name another one:",
             command="festinger settings set proxy.upstream http://127.0.0.1:8080",
+            severity=check.severity,
         )
-    return Step(say=f"{check.message} {check.remedy}".strip())
+    return Step(say=f"{check.message} {check.remedy}".strip(), severity=check.severity)
 
 
 def clients(base: str) -> list[dict[str, str]]:
@@ -67,7 +69,7 @@ async def overview(call: Call) -> dict[str, Any]:
         "headline": "Festinger is running" if not steps else "Festinger is running, and something is missing",
         "summary": "Requests are forwarded as they come, and answers are passed on byte for byte.",
         "upstream": settings.proxy.upstream,
-        "steps": [{"say": step.say, "command": step.command} for step in steps],
+        "steps": [asdict(step) for step in steps],
         "clients": clients(base),
         "world": await resolution(call) if call.keeper.is_open() else None,
         "parts": [check.as_json() for check in checks],

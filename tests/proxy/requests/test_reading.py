@@ -272,6 +272,28 @@ def test_a_flattened_prompt_is_read_as_its_messages():
     assert request.turns[-1].text == warning
 
 
+SAID = "I moved from Berlin to Lisbon."
+
+
+@pytest.mark.parametrize(
+    ("more", "kind", "origin"),
+    [
+        ({}, Kind.GENERATE, Origin.PERSON),
+        ({"raw": False, "suffix": ""}, Kind.GENERATE, Origin.PERSON),
+        ({"raw": True}, Kind.GENERATE, Origin.DOCUMENT),
+        ({"suffix": "\nreturn home"}, Kind.GENERATE, Origin.DOCUMENT),
+        ({}, Kind.TEXT, Origin.DOCUMENT),
+    ],
+)
+@pytest.mark.parametrize("prompt", [SAID, f"### User:\n{SAID}"])
+def test_a_prompt_that_an_editor_completes_is_a_document_and_nobodys_words(
+    prompt: str, more: dict[str, Any], kind: Kind, origin: Origin
+):
+    [turn] = request_of({"model": "m", "prompt": prompt, **more}, kind).turns
+
+    assert [(saying.origin, saying.text) for saying in turn.sayings] == [(origin, SAID)]
+
+
 def test_only_routes_with_a_conversation_have_a_kind():
     assert kind_of(route_of("/api/chat")) is Kind.CHAT
     assert kind_of(route_of("/v1/completions")) is Kind.TEXT

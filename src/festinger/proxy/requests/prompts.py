@@ -2,14 +2,37 @@
 
 from typing import Any
 
+from festinger.ids import Origin
 from festinger.proxy.loops.message import Role
 from festinger.proxy.requests.cleaning import Cleaning, cleaned
 from festinger.proxy.requests.flattened import Section, sections
 from festinger.proxy.requests.spoken import as_text, spoken
-from festinger.proxy.requests.turn import Turn
+from festinger.proxy.requests.turn import Saying, Turn
 
 
 def turns(tree: dict[str, Any], rules: Cleaning) -> tuple[Turn, ...] | None:
+    """The turns of `/api/generate`. With `raw` or `suffix` an editor completes a file: nobody speaks."""
+    found = _turns(tree, rules)
+    return _as_document(found) if tree.get("raw") or tree.get("suffix") else found
+
+
+def completion_turns(tree: dict[str, Any], rules: Cleaning) -> tuple[Turn, ...] | None:
+    """The turns of `/v1/completions`, which goes on with a text and holds no message of anybody."""
+    return _as_document(_turns(tree, rules))
+
+
+def _as_document(found: tuple[Turn, ...] | None) -> tuple[Turn, ...] | None:
+    """The same turns without a person's words, so that nothing in them is learned as a person's statement."""
+    if found is None:
+        return None
+    return tuple(turn._replace(sayings=tuple(map(_lowered, turn.sayings))) for turn in found)
+
+
+def _lowered(saying: Saying) -> Saying:
+    return saying._replace(origin=Origin.DOCUMENT) if saying.origin is Origin.PERSON else saying
+
+
+def _turns(tree: dict[str, Any], rules: Cleaning) -> tuple[Turn, ...] | None:
     prompt, system = tree.get("prompt", ""), tree.get("system", "")
     if not isinstance(prompt, str | None) or not isinstance(system, str | None):
         return None

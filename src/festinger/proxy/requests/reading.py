@@ -39,7 +39,7 @@ _READERS = {
     Kind.COMPLETIONS: chats.turns,
     Kind.MESSAGES: anthropic.turns,
     Kind.RESPONSES: responses.turns,
-    Kind.TEXT: prompts.turns,
+    Kind.TEXT: prompts.completion_turns,
 }
 
 

@@ -1,0 +1,91 @@
+"""The file by which commands find the server that runs on this home.
+
+`serve` writes `server.json` into the home while its store is open: its address, its process, and a key that is made anew
+for each run and kept nowhere else. Whoever can read the file (mode 0600) can also open the store, so the key gives its
+reader no new right. It is no secret to send to that address: only the process that made it accepts it.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+
+from festinger.store.home import Layout, make_folder, open_private
+
+if TYPE_CHECKING:
+    from festinger.settings.live import LiveSettings
+
+log = structlog.get_logger(room="app")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalServer:
+    url: str
+    pid: int
+    store: str
+    """Which store it has open, as a hash: commands on another store must not ask it."""
+    key: str = field(repr=False)
+
+
+def store_mark(settings: "LiveSettings") -> str:
+    """The mark of the store that these settings name."""
+    url = settings.now.database_url
+    return hashlib.sha256(url.get_secret_value().encode() if url else b"").hexdigest()
+
+
+def base_of(host: str, port: int) -> str:
+    """The address under which a person on this machine reaches a server that listens on `host`."""
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104 - a bind address that is compared, not bound
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def find_server(home: Path, *, store: str) -> LocalServer | None:
+    """The server that runs on this home and has this store open, if its process is alive."""
+    try:
+        found = LocalServer(**json.loads(Layout(home=home).server.read_bytes()))
+        os.kill(found.pid, 0)
+    except (OSError, ValueError, TypeError):
+        # Not there, not ours to read, half of another version, or of a process that is gone.
+        return None
+    return found if found.store == store else None
+
+
+@contextmanager
+def announced(home: Path, server: LocalServer | None) -> Iterator[None]:
+    """Let commands find the server while the block runs. Without the file they open the store themselves."""
+    path = Layout(home=home).server
+    if server is not None:
+        try:
+            make_folder(home)
+            _write(path, server)
+        except OSError as error:
+            log.warning("commands will not find this server", path=str(path), why=error.strerror)
+    try:
+        yield
+    finally:
+        if server is not None and _is_of(path, server):
+            path.unlink(missing_ok=True)
+
+
+def _write(path: Path, server: LocalServer) -> None:
+    beside = path.with_name(f"{path.name}.{server.pid}")
+    beside.unlink(missing_ok=True)
+    with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w") as file:
+        json.dump(asdict(server), file)
+    # Renamed, so that nobody reads half of it and an older file's mode does not stay.
+    beside.replace(path)
+
+
+def _is_of(path: Path, server: LocalServer) -> bool:
+    """Whether the file is still the one that this server wrote; a second server may have replaced it."""
+    try:
+        return bool(json.loads(path.read_bytes())["key"] == server.key)
+    except (OSError, ValueError, KeyError):
+        return False
