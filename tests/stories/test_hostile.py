@@ -40,10 +40,15 @@ async def test_a_hostile_page_breaks_no_block_and_teaches_nothing(database_url: 
         await at.post("/iknowthat", {"fact": "gnommoweb -isa repo"})
         for step in range(1, 11):
             at.model.says(Turn(text="", call=ToolCall(name="read_page", arguments={"page": step})))
-            await at.post("/api/chat", {"model": "m", "messages": history, "stream": False})
+            # The same page ten times would be a loop, which is another story.
+            await at.post(
+                "/api/chat", {"model": "m", "messages": history, "stream": False}, x_festinger_loop="off"
+            )
             history += read_page(step=step)
         at.model.says("The page says odd things of acme and zorblax.")
-        await at.post("/api/chat", {"model": "m", "messages": history, "stream": False})
+        await at.post(
+            "/api/chat", {"model": "m", "messages": history, "stream": False}, x_festinger_loop="off"
+        )
         await at.post(
             "/api/chat", chat("ramanujan is a server. What do you know of acme, zorblax and gnommoweb?")
         )

@@ -7,10 +7,10 @@ while requests are served.
 
 from dataclasses import dataclass
 
+from festinger.llm.choose import AUTO
 from festinger.settings.tree import LlmSettings
 from festinger.text.loopback import is_nearby
 
-AUTO = "auto"
 CALLS_PER_HOUR = 120
 HOSTED = (":cloud", "-cloud")
 """How models are called that a local server only passes on to a hosted one."""

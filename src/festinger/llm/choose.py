@@ -16,6 +16,7 @@ from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName, endpoint
 Resolve = Callable[[UUID], Awaitable[Endpoint]]
 """Finds the endpoint of a row in the table of models."""
 
+AUTO = "auto"
 ALIASES = {"anthropic": ProviderName.CLAUDE, "google": ProviderName.GEMINI}
 """Other names that people know a provider by."""
 
@@ -30,7 +31,8 @@ KEY_VARIABLES = {
 async def choose(setting: str, resolve: Resolve, *, environment: Mapping[str, str]) -> Endpoint | None:
     """The endpoint that a setting means; none if it is empty."""
     text = setting.strip()
-    if not text:
+    if not text or text == AUTO:
+        # Whoever knows the client's own model has put it in the place of `auto`; without one there is none.
         return None
     if (row := _row_id(text)) is not None:
         return await resolve(row)

@@ -21,6 +21,7 @@ from festinger.proxy.guarding import LoopGuard
 from festinger.proxy.headers import RawHeaders
 from festinger.proxy.in_time import InTime
 from festinger.proxy.injection.removal import without_blocks
+from festinger.proxy.learn_status import NullLearner, TurnLearner
 from festinger.proxy.loops.message import Message, Role
 from festinger.proxy.mind import Mind
 from festinger.proxy.modelfiles import FindModelfile, none_known
@@ -33,7 +34,6 @@ from festinger.proxy.sessions.chain import content_of_reply
 from festinger.proxy.sessions.keeping import Sessions
 from festinger.proxy.sessions.session import Reply, latest
 from festinger.proxy.sighting import Sighting
-from festinger.proxy.statements import NullLearner, TurnLearner
 from festinger.proxy.tap import Stored
 from festinger.proxy.telling import LoopTold, MemoryResult, MemoryTold, Reason, SessionTold
 from festinger.proxy.turnstile import Turnstile

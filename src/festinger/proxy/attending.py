@@ -15,7 +15,7 @@ from festinger.proxy.telling import LoopTold, MemoryTold, SessionTold
 from festinger.settings.tree import ProxySettings
 
 if TYPE_CHECKING:
-    from festinger.proxy.statements import Learning
+    from festinger.proxy.learn_status import Learning
 
 Body = bytes | AsyncIterator[bytes] | None
 

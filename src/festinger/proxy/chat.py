@@ -34,7 +34,7 @@ from festinger.proxy.wire import Reply
 from festinger.settings.tree import Settings
 
 if TYPE_CHECKING:
-    from festinger.proxy.statements import LearnStatus
+    from festinger.proxy.learn_status import LearnStatus
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 

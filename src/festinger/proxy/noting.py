@@ -22,6 +22,9 @@ from festinger.proxy.telling import MemoryResult, MemoryTold
 from festinger.proxy.understanding import NewId, Understood
 from festinger.seeing.metrics import PROXY_PREFIX_CHANGED
 from festinger.settings.tree import ProxySettings
+from festinger.text.cues import cues
+from festinger.text.normal import normalised
+from festinger.text.tokens import tokens
 from festinger.world.recollection import Recollection
 
 
@@ -72,7 +75,7 @@ class Noting:
         changed = restated_memories(shown, standing) if standing is not None else {}
         return Brought(
             lines=(*_lines(found), *_still_true(late, self._restate(place, late) if late else {})),
-            notes=(*remembered.reminded.lines, *_still_held(remembered)),
+            notes=_untold((*remembered.reminded.lines, *_still_held(remembered)), found),
             unknown=tuple(graph_line(text) for text in found.zero_hit_lines),
             present={**self._restate(place, shown), **changed} if shown else {},
             modelfile=modelfile,
@@ -125,6 +128,18 @@ def _still_held(remembered: Remembered) -> Iterator[Line]:
     for memory in memory_notes(remembered.kept.notes):
         if (now := standing.get(str(memory))) is not None:
             yield now
+
+
+def _untold(notes: tuple[Line, ...], found: Recollection) -> tuple[Line, ...]:
+    """Memories without those that say of a name what a line of the world says: it knows what is disputed and decided."""
+    slots = {(note.concept, said) for note in found.notes for said in (note.dimension, note.parent)}
+    return tuple(line for line in notes if not (slots and slots & _claimed(line.text)))
+
+
+def _claimed(text: str) -> set[tuple[str, str]]:
+    plain = normalised(text)
+    found = cues(plain, tokens(plain))
+    return {(cue.subject, said) for cue in found for said in (cue.dimension, cue.parent)}
 
 
 def _lines(found: Recollection) -> Iterator[Line]:
