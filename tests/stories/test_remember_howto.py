@@ -17,7 +17,7 @@ def test_the_example_of_the_library_says_what_it_did(database_url: str, tmp_path
     assert run_python(code, tmp_path, database_url) == [
         "superseded - I keep this in place of what it replaces.",
         "it replaced: ['The server has 16 GB']",
-        "again: ['active']",
+        "again: ['archived']",
         "many: ['stored', 'stored', 'confirmed']",
     ]
 
