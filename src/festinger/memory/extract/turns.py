@@ -24,7 +24,9 @@ from festinger.memory.learned import Learned
 from festinger.memory.memory import Memory, Place, memory_of
 from festinger.memory.revising import supersede
 from festinger.memory.undoing import SPEAKER
+from festinger.store.conversations import notes_of
 from festinger.store.queries import queries_of
+from festinger.text.echoes import without_echoes
 
 Q = queries_of("festinger.memory")
 
@@ -43,7 +45,7 @@ class PersonTurn:
 
 async def learn_turn(desk: Desk, place: Place, turn: PersonTurn) -> list[Learned]:
     """Learn what a turn states, in its order. Raises `StoreDown`."""
-    text = desk.without_blocks(turn.text)
+    text = await _own_words(desk, place, turn)
     statements = await read_statements(text, encoder=desk.encoder())
     here, elsewhere = await _earlier(desk, place, turn) if may_correct(text) else ([], [])
     earlier = [*here, *elsewhere]
@@ -59,6 +61,13 @@ async def learn_turn(desk: Desk, place: Place, turn: PersonTurn) -> list[Learned
         old = earlier[correction.corrects]
         learned += await _correct(desk, place, turn, number, correction, old=old)
     return learned
+
+
+async def _own_words(desk: Desk, place: Place, turn: PersonTurn) -> str:
+    """A turn without our own words: blocks of notes, and notes whose tags a client has taken off."""
+    text = desk.without_blocks(turn.text)
+    notes = await notes_of(desk.store, place.space, place.session)
+    return without_echoes(text, notes) if notes else text
 
 
 async def _learn(desk: Desk, place: Place, given: Given) -> Learned | None:
