@@ -80,7 +80,7 @@ async def test_what_comes_late_is_told_in_the_next_turn_and_only_there():
     assert (told(third), at.said[-1]) == ("reused", "bye")
 
 
-@pytest.mark.requirement("P-40")
+@pytest.mark.requirement("P-23")
 async def test_the_same_opening_question_in_a_new_chat_is_a_new_session_with_its_own_notes():
     async with scene(Knowing()) as at:
         first = await at.chat("open ramanujan")
