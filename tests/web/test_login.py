@@ -228,7 +228,6 @@ def test_wherever_one_goes_on_to_it_is_ours(path: str):
     assert local(path).startswith("/admin")
 
 
-@pytest.mark.requirement("U-37")
 async def test_wrong_tries_of_one_address_keep_nobody_else_out(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         link = await at.app.logins.invite("ann")
@@ -239,7 +238,6 @@ async def test_wrong_tries_of_one_address_keep_nobody_else_out(database_url: str
     assert other.status == 303
 
 
-@pytest.mark.requirement("U-37")
 async def test_behind_a_reverse_proxy_on_this_machine_tries_count_for_who_speaks_to_it(
     database_url: str, tmp_path: Path
 ):
@@ -256,7 +254,6 @@ async def test_behind_a_reverse_proxy_on_this_machine_tries_count_for_who_speaks
     assert {event.payload["address"] for event in refused} == {"192.0.2.7"}
 
 
-@pytest.mark.requirement("U-37")
 async def test_a_caller_beyond_this_machine_cannot_name_another_address(database_url: str, tmp_path: Path):
     async with desk(database_url, tmp_path) as at:
         wrong = [
