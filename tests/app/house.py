@@ -56,8 +56,6 @@ def given(folder: Path, *, model: str = "none:", **more: Any) -> dict[str, Any]:
 def settings_of(url: str | None, folder: Path, **flags: Any) -> LiveSettings:
     """The settings of a deployment in `folder`; `flags` have their dots written as `__`."""
     given = {"home": str(folder / "home"), "secrets.key_file": str(folder / "key"), "offline": True}
-    # Tests choose a model where they want one; by default the client's own would be asked.
-    given |= {"llm.write": "", "llm.judge": ""}
     if url is not None:
         given["database_url"] = url
     given |= {name.replace("__", "."): value for name, value in flags.items()}

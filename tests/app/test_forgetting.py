@@ -1,6 +1,7 @@
 """Forgetting is whole at once, in every room, also where nobody does background work."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -192,12 +193,13 @@ async def read(at: Approving, text: str, *, session: str, origin: Origin) -> tup
 
 
 async def poisoned(at: Approving) -> None:
-    """Three pages say what nobody else does, and what a person said too; a person says something of her own."""
+    """Pages of three days say what nobody else does, and what a person said too; a person says something of her own."""
     await at.app.world.need(MAIN_SPACE)
     await read(at, "Winky is an elf", session="ada", origin=Origin.PERSON)
-    for number in range(3):
-        page = f"Zanzibo is a quuxling, says page {number}. Winky is an elf."
-        await read(at, page, session=f"read-{number}", origin=Origin.TOOL)
+    for name in ("red", "blue", "green"):
+        at.hands.forward(timedelta(days=1))
+        page = f"Zanzibo is a quuxling, says the {name} page. Winky is an elf."
+        await read(at, page, session=f"read-{name}", origin=Origin.TOOL)
 
 
 async def of_the_world(at: Approving) -> dict[str, list[dict[str, Any]]]:

@@ -118,7 +118,7 @@ def test_the_page_names_every_key_with_its_meaning():
 def test_the_tables_of_the_specification_are_found():
     assert len(PLAIN) > 200
     assert {"store.pool_max", "jobs.keep_done_days", "llm.system2", "proxy.body_max_bytes"} <= PLAIN.keys()
-    assert (PLAIN["store.pool_min"], PLAIN["jobs.max_waiting"], PLAIN["llm.judge"]) == ("1", "100000", "–")
+    assert (PLAIN["store.pool_min"], PLAIN["jobs.max_waiting"], PLAIN["llm.chat"]) == ("1", "100000", "–")
 
 
 @pytest.mark.requirement("X-17")

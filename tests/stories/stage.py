@@ -145,6 +145,9 @@ async def stage(
                 "proxy__memory_deadline_ms": 10_000,
                 "store__hot_timeout_ms": 10_000,
                 "store__statement_timeout_ms": 60_000,
+                # A story chooses a model where it wants one; by default the client's own would be asked.
+                "llm__write": "",
+                "llm__judge": "",
             }
             settings = settings_of(database_url, folder, **{**chosen, **flags})
             how = Running(settings=settings, tools=fixed_tools(hands), say=quietly, workers=False)

@@ -109,7 +109,7 @@ async def test_a_space_may_have_a_value_of_its_own(database_url: str, tmp_path: 
         await at.ask("PUT", "/admin/api/config/llm.judge?space=team", body={"value": "ollama:small"})
 
         assert at.app.settings.for_space(team.id).llm.judge == "ollama:small"
-        assert at.app.settings.now.llm.judge == ""
+        assert at.app.settings.now.llm.judge == "auto"
         nowhere = await at.ask("PUT", "/admin/api/config/llm.judge?space=nowhere", body={"value": "x:y"})
         assert nowhere.status == 404
 

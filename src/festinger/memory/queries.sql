@@ -817,7 +817,8 @@ returning *;
 -- name: give_episode_memory
 -- Notes the memory of a summary that was worded after its episode was finished.
 update episode set memory_id = %(memory)s, version = version + 1
-where space_id = %(space)s and id = %(id)s and memory_id is null;
+where space_id = %(space)s and id = %(id)s
+returning *;
 
 -- name: turns_of
 -- What was said in an episode, in its order.

@@ -59,8 +59,7 @@ UNWORDED = (BY_CALLER, BY_EXTRACT, BY_TRANSCRIPT)
 async def teach(desk: Desk, episode: Episode) -> Episode:
     """Learn what an episode teaches, unless that is done; keep the memory of its summary as the summary is."""
     if episode.facts_at is not None:
-        await _refresh(desk, episode)
-        return episode
+        return await _refresh(desk, episode)
     async with desk.store.transaction() as transaction:
         turns = await turns_left(transaction, episode.space_id, episode.id)
         prompts = await _prompts(transaction, episode)
@@ -218,11 +217,10 @@ async def _remember(desk: Desk, episode: Episode, turns: Sequence[Turn]) -> Memo
     return learned.memory.id if learned.memory else None
 
 
-async def _refresh(desk: Desk, episode: Episode) -> None:
+async def _refresh(desk: Desk, episode: Episode) -> Episode:
     """Give the memory of a summary the words that the summary has now."""
     if episode.memory_id is None:
-        await _remember_late(desk, episode)
-        return
+        return await _remember_late(desk, episode)
     async with desk.store.transaction() as transaction:
         found = await find_all(transaction, episode.space_id, [episode.memory_id])
     memory = found.get(episode.memory_id)
@@ -231,19 +229,22 @@ async def _refresh(desk: Desk, episode: Episode) -> None:
     is_own = memory is not None and memory.source == episode.source
     if memory is not None and is_own and memory.is_live and memory.content != wanted:
         await edit(desk, episode.space_id, memory.id, wanted, by=episode.summarised_by or BY_CALLER)
+    return episode
 
 
-async def _remember_late(desk: Desk, episode: Episode) -> None:
+async def _remember_late(desk: Desk, episode: Episode) -> Episode:
     """Make the memory of a summary that a model or a caller worded only after the episode was finished."""
-    if episode.evaluation or episode.facts_at is None:
-        return
+    if episode.evaluation:
+        return episode
     async with desk.store.transaction() as transaction:
         turns = await turns_left(transaction, episode.space_id, episode.id)
-    if (memory := await _remember(desk, episode, turns)) is not None:
-        async with desk.store.transaction() as transaction:
-            await transaction.run(
-                Q["give_episode_memory"], space=episode.space_id, id=episode.id, memory=memory
-            )
+    if (memory := await _remember(desk, episode, turns)) is None:
+        return episode
+    async with desk.store.transaction() as transaction:
+        row = await transaction.one(
+            Q["give_episode_memory"], space=episode.space_id, id=episode.id, memory=memory
+        )
+    return episode_of(row)
 
 
 async def _finish(

@@ -24,7 +24,7 @@ _SENTENCE = re.compile(
 )
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|st|approx|incl)|(?<![\w/])[A-Z])\.$")
 _CUT = re.compile(
-    r";\s+|\s[-–—]{1,2}\s|,\s+(?:and|but|so|or|while|yet)\s+|,\s+|\s+(?:and|but|while|because)\s+|\s\(|\)\s?"
+    r";\s{1,3}|\s[-–—]{1,2}\s|,\s{1,3}(?:(?:and|but|so|or|while|yet)\s)?|\s(?:and|but|while|because)\s|\s\(|\)\s?"
 )
 _WORD = re.compile(r"[^\W_]++(?:['’.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
 _SUBJECT = re.compile(

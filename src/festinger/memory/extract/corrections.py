@@ -31,7 +31,10 @@ _STRONG = re.compile(
 _CHANGES = re.compile(
     r"\b(?:moved?|changed?|switched|renamed|became|now|instead|should\s+be)\b", re.IGNORECASE
 )
-_NOT = re.compile(r"(?P<new>[\w.:/@-]+)\W{1,3}not\s+(?:the\s+|an?\s+)?(?P<old>[\w.:/@-]+)", re.IGNORECASE)
+_NOT = re.compile(
+    r"(?<![\w.:/@-])(?P<new>[\w.:/@-]{1,60}+)\W{1,3}not\s{1,3}(?:the\s|an?\s)?(?P<old>[\w.:/@-]+)",
+    re.IGNORECASE,
+)
 _NOT_BUT = re.compile(r"\bnot\s+(?P<old>[\w.:/@-]+)\W+(?:but\s+)?(?P<new>[\w.:/@-]+)", re.IGNORECASE)
 _NUMBERS = frozenset(
     [

@@ -21,7 +21,7 @@ LONG_MESSAGE = 600
 """Characters from which a message is likely to hold pasted text."""
 
 _NUMBER = re.compile(r"\d[\d.,:]*(?:[a-z%]{0,4})")
-_PATH = re.compile(r"\w+[./_@:-]\w")
+_PATH = re.compile(r"\w[./_@:-]\w")
 _SYMBOLS = re.compile(r"[{}<>=|\\$*#;\[\]]")
 _LOG = re.compile(
     r"\b\d{2}:\d{2}:\d{2}\b|\b(?:ERROR|WARN|INFO|DEBUG|Traceback|Exception)\b|^\s*at \w|^\s*File \""

@@ -43,7 +43,7 @@ _MARKER = re.compile(
 )
 """What may stand before a statement and is no part of it."""
 _TRAILER = re.compile(
-    r"[\s,]+(?:btw|by\s+the\s+way|fyi|lol|haha|ok\??|okay\??|please|pls|thanks|though|tho|:\)|:\(|;\))[\s.!,]*$",
+    r"[\s,]{1,3}(?:btw|by\sthe\sway|fyi|lol|haha|ok\??|okay\??|please|pls|thanks|though|tho|:\)|:\(|;\))[\s.!,]{0,3}$",
     re.IGNORECASE,
 )
 """What may stand behind a statement and is no part of it."""

@@ -30,7 +30,7 @@ _ENVELOPE = re.compile(
 """Names of what an answer says about itself."""
 
 _FAILS = re.compile(
-    r"\A\W*(?:[\w./-]+: ){1,3}(?:\W*)(?:error|fatal|failed|cannot|can't|could not|unable to|no such|not found)\b"
+    r"\A\W{0,20}(?:[\w./-]{1,80}: ){1,3}\W{0,20}(?:error|fatal|failed|cannot|can't|could not|unable to|no such|not found)\b"
     r"|\A[^\n]{0,300}(?:no such file or directory|permission denied|command not found|connection refused)\W*(?:\n|\Z)"
     r"|\A\W*(?:could not|cannot|can't|unable to|invalid|unknown|unauthorized|forbidden|access denied|timed out|timeout)\b"
     r"|\A\W*(?-i:[45]\d\d [A-Z][a-z])"
@@ -49,7 +49,7 @@ COMPLAINT = 200
 """Characters of a line that complains of something."""
 _COUNT = re.compile(r"total(?:_\w+)?|\w*count|hits|found|matches|num_?results")
 _NOTHING = re.compile(
-    r"\A\W*(?:(?:no|0|zero|without any) (?:[\w'-]+ ){0,4}?"
+    r"\A\W{0,20}(?:(?:no|0|zero|without any) (?:[\w'-]+ ){0,4}?"
     r"(?:found|results?|match(?:es)?|hits?|items?|rows?|entries|records?|documents?|files?|answers?|data)\b"
     r"|nothing\b|not found|[\w' -]{1,60}\b(?:not found|did(?: not|n't) (?:match|return|find)|could(?: not|n't) find"
     r"|returned (?:nothing|no|0)|no (?:results?|matches)))"

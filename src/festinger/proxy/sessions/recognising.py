@@ -71,7 +71,8 @@ def recognise(
 
 
 def _is_opening(turns: Sequence[Turn]) -> bool:
-    return all(turn.role in (Role.SYSTEM, Role.USER) for turn in turns)
+    said = [turn.role for turn in turns if turn.role is not Role.SYSTEM]
+    return said == [Role.USER]
 
 
 def shared_length(one: Sequence[bytes], other: Sequence[bytes]) -> int:
