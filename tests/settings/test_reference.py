@@ -27,6 +27,7 @@ KEYS_TO_COME = {
 
 WORDED = {
     "home": "",  # the usual place of the user, which differs for root
+    "llm.write": "auto",  # a room that reads with it names it without a default
     "proxy.allow_management": "false",  # callers on this machine always may
     "outcomes.passive_span": "0.1",  # a number is shown without its last zero
     "proxy.label": KEYS["proxy.label"].default,  # one short line
