@@ -30,7 +30,10 @@ async def test_a_program_learns_asks_why_and_takes_back(database_url: str, tmp_p
         assert [record.judgement.relation for record in why.judgements] == ["update"]
         assert [each.content for each in told.memories] == ["The server has 32 GB", "The server has 16 GB"]
         assert current.id == second.memory.id
-        assert {each.status for each in undone.memories} == {"active"}
+        assert {each.content: each.status for each in undone.memories} == {
+            "The server has 16 GB": "active",
+            "The server has 32 GB": "archived",
+        }
         assert (await memory.get(first.memory.id)).tags == ("hardware",)
 
 

@@ -168,7 +168,8 @@ async def test_a_session_that_is_locked_away_whole_takes_its_summary_along_and_b
 ):
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
-    await summarise(mind.desk, MAIN_SPACE, episode.id)
+    model, _ = scripted_model(answered())
+    await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
     [told] = [each for each in await memories(store, "active") if each.kind == "episodic"]
     before = await everything(store)
 
@@ -184,7 +185,8 @@ async def test_a_session_that_is_locked_away_whole_takes_its_summary_along_and_b
 async def test_what_a_person_wrote_into_the_memory_of_a_summary_since_stays(store: Store, tmp_path: Path):
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
-    await summarise(mind.desk, MAIN_SPACE, episode.id)
+    model, _ = scripted_model(answered())
+    await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
     done = await repaired(mind, tmp_path)
     [told] = [each for each in await memories(store, "active") if each.kind == "episodic"]
     await rows(store, "update memory set content = 'We painted' where id = %(id)s returning id", id=told.id)

@@ -3,7 +3,13 @@
 import pytest
 
 from festinger.memory.extract.clauses import split_clauses
-from festinger.memory.extract.statements import asks_to_remember, kind_of, read_statements, strip_markers
+from festinger.memory.extract.statements import (
+    asks_to_remember,
+    is_task,
+    kind_of,
+    read_statements,
+    strip_markers,
+)
 from festinger.memory.kinds import Kind
 
 
@@ -96,3 +102,16 @@ def test_a_clause_knows_what_announced_it():
         ("I live in Rome.", "Fix this mail"),
         ("Thanks a lot!", "Fix this mail"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one_off"),
+    [
+        ("update gnommoweb to use FastAPI instead", True),
+        ("rename the function to load_all", True),
+        ("always update the changelog", False),
+        ("port 9090 is taken by prometheus", False),
+    ],
+)
+def test_work_to_be_done_once_is_a_task_and_a_rule_for_every_time_is_none(text: str, is_one_off: bool):
+    assert is_task(text) is is_one_off

@@ -49,7 +49,7 @@ async def supersede(ground: Ground) -> AsyncIterator[Scene]:
         said=f"festinger undo {newer.change}",
         what="Remembered",
         got=await standing(ground),
-        why="Both stand again, and a person has said that they do.",
+        why="The older one stands again, alone. The newer one is put away: a person has said that it does not hold.",
     )
     again = await memory.learn(NEWER)
     yield Scene(

@@ -125,7 +125,11 @@ def asks_to_remember(message: str) -> bool:
 def is_task(text: str) -> bool:
     """Whether a clause asks for something once: `write a …`, `find me a …`; a wish for every time is none."""
     first, _, rest = text.partition(" ")
-    orders = first.casefold() in words("task_verbs") or rest.partition(" ")[0].casefold() in ("me", "us")
+    verb = first.casefold()
+    orders = verb in words("task_verbs") | words("work_verbs") or rest.partition(" ")[0].casefold() in (
+        "me",
+        "us",
+    )
     return orders and first[:1].isalpha() and _EVERY_TIME.search(text) is None and _OWN.match(text) is None
 
 
