@@ -169,14 +169,17 @@ def test_every_word_of_the_design_has_one_line_in_the_glossary():
 
 @pytest.mark.requirement("U-77")
 def test_docs_and_templates_use_our_word_for_each_thing():
-    texts = [
-        path for path in tracked_files() if path.suffix in (".html", ".jinja") or path in pages_of_ours()
-    ]
+    ours = set(pages_of_ours())
+    texts = {
+        path: path.read_text()
+        for path in tracked_files()
+        if path.suffix in (".html", ".jinja") or path in ours
+    }
     found = [
-        f"{path.relative_to(ROOT)}: “{other}” is called {ours} here"
-        for path in texts
-        for other, ours in SYNONYMS.items()
-        if re.search(rf"\b{other}s?\b", path.read_text(), re.IGNORECASE)
+        f"{path.relative_to(ROOT)}: “{other}” is called {word} here"
+        for path, text in texts.items()
+        for other, word in SYNONYMS.items()
+        if re.search(rf"\b{other}s?\b", text, re.IGNORECASE)
     ]
 
     assert found == []

@@ -36,8 +36,10 @@ def test_the_same_words_are_the_same_statement():
         ("The build of sensor 1 takes 80 seconds", "The build of sensor 2 takes 95 seconds", True),
         ("The team has 3 cats in 2 rooms", "The team has 4 cats in 3 rooms", False),
         ("Sensor 1 takes 80 seconds", "Sensor 1 takes 95 seconds", False),
+        ("Patch p27 helps at startup", "Patch p28 hurts at startup", True),
+        ("Patch p27 helps at startup", "Patch p27 is not in the release", False),
     ],
-    ids=["two things", "counts", "one thing"],
+    ids=["two things", "counts", "one thing", "two names", "one name"],
 )
 def test_what_is_said_of_one_numbered_thing_says_nothing_of_another(old: str, new: str, is_of_another: bool):
     found = said(old, new)

@@ -58,6 +58,20 @@ async def test_said_in_one_chat_asked_in_the_next(database_url: str, tmp_path: P
     assert port.count("5433") == 1
 
 
+@pytest.mark.requirement("J-03")
+async def test_news_in_other_words_replaces_what_it_makes_outdated(database_url: str, tmp_path: Path):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, "I go to work by train, what podcast fits into 25 minutes?")
+        await chat(at, "Our office dog is called Bruno. Is chocolate really that bad for dogs?")
+        await chat(at, "It's the bus that I take to work these days. Any tips against motion sickness?")
+
+        ride = await notes(at, "how do I get to work?")
+
+    assert "bus" in ride
+    assert "train" not in ride
+    assert "Bruno" not in ride
+
+
 async def test_what_a_person_asks_to_be_remembered_is_stored_before_the_answer_begins(
     database_url: str, tmp_path: Path
 ):

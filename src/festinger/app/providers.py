@@ -17,6 +17,8 @@ from festinger.embedding.profiles import installed_profiles
 from festinger.embedding.registry import open_or_go_without
 from festinger.embedding.reranker import Reranker, open_reranker
 from festinger.errors import CannotStart, Unavailable
+from festinger.judge.pair_reader import PairReader
+from festinger.judge.pair_reader import adapter_path as relation_adapter
 from festinger.judge.small import OnnxPairs
 from festinger.memory.extract.classifier import adapter_path as statement_adapter
 from festinger.retrieval.applies import adapter_path as note_adapter
@@ -41,6 +43,8 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     if app.embedder.name != NO_EMBEDDER:
         app.clause_encoder = await _open_reader(stack, app, statement_adapter())
         app.note_reader = await _open_reader(stack, app, note_adapter())
+        if (reader := await _open_reader(stack, app, relation_adapter())) is not None:
+            app.memory.judges.seat(PairReader(reader))
     app.reranker = await _reranker_or_none(app, supplies)
     if app.reranker is not None:
         stack.push_async_callback(app.reranker.close)

@@ -3,7 +3,8 @@
 Goes the way of a new user: the real `festinger serve` with default settings on a fresh home, a stub where the model
 server stands, statements in one chat and the question in a new one right away. Scored on what reached the model. The
 corpus was written by people who have not seen the extractor; its half `held` is for measuring, never for tuning.
-Items of several categories share a space, so that the right note must be found among others.
+Items of several categories share a space, so that the right note must be found among others. `SAID_HALF` names a
+half; with `SAID_MODEL=1` a scripted model stands where a user's own good one would, and reads turns in the background.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from aiohttp import web
 from festinger.bench.house import COMMAND, own_environment, serving, throw_away_home
 from festinger.bench.load import HOST
 from festinger.bench.result import Metric, Op, at_least, at_most
+from festinger.bench.said_model import completion, read_as_labeled, reading_asked
 from festinger.bench.server import running
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, counted
@@ -35,6 +37,7 @@ SMOKE_ITEMS = 24
 REPLY = "Okay."
 LISTED_AFTER_S = 0.5
 """What is stored is looked at a moment after it was said; the question comes at once."""
+READ_POLLS = 10
 COVERED = 0.5
 """Share of the words of a fact that a line must hold to be about it."""
 _BLOCK = re.compile(r"<recollection>(.*?)</recollection>", re.DOTALL)
@@ -64,9 +67,16 @@ class Recorder:
     """A model server that says yes and keeps what it was sent last."""
 
     last: list[dict[str, Any]] = field(default_factory=list)
+    items: Sequence[Mapping[str, Any]] = ()
+    """What it can read as its author did, where it stands for a good model."""
+    read: int = 0
+    """Turns that it was asked to read."""
 
     async def answer(self, request: web.Request) -> web.Response:
         body = json.loads(await request.read())
+        if prompt := reading_asked(body):
+            self.read += 1
+            return web.json_response(completion(body, read_as_labeled(prompt, self.items, is_about=is_about)))
         self.last = body["messages"]
         message = {"role": "assistant", "content": REPLY}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -127,7 +137,8 @@ async def measure(bench: Bench) -> Measured:
     if bench.smoke or bench.quick:
         items = items[:: max(1, len(items) // SMOKE_ITEMS)]
     scores = Scores()
-    async with _served(bench) as (http, url, recorder):
+    with_model = os.environ.get("SAID_MODEL") == "1"
+    async with _served(bench, readable=items if with_model else ()) as (http, url, recorder):
         for number, group in enumerate(groups(items)):
             space = f"said-{number}"
             async with http.post(f"{url}/admin/api/spaces", json={"name": space}) as made:
@@ -147,7 +158,10 @@ async def measure(bench: Bench) -> Measured:
 
 
 async def _measure_item(chat: Chat, item: Mapping[str, Any], scores: Scores, *, listing: str) -> None:
+    read_before = chat.recorder.read
     sessions = await chat.tell(item)
+    if chat.recorder.items:
+        await _until_read(chat.recorder, read_before + sum(isinstance(turn, str) for turn in item["turns"]))
     if "question" not in item:
         await asyncio.sleep(LISTED_AFTER_S)
         kept = [
@@ -169,6 +183,15 @@ async def _measure_item(chat: Chat, item: Mapping[str, Any], scores: Scores, *, 
     scores.noise += [_noise(item, note, number) for number, note in enumerate(notes)]
     status = headers.get("X-Festinger-Memory", "")
     scores.in_time.append(counted(item["id"], not status.startswith(("late", "failed", "not-ready"))))
+
+
+async def _until_read(recorder: Recorder, count: int) -> None:
+    """Wait for the model to read what was said; turns that can state nothing are never shown to it."""
+    for _ in range(READ_POLLS):
+        if recorder.read >= count:
+            break
+        await asyncio.sleep(LISTED_AFTER_S)
+    await asyncio.sleep(LISTED_AFTER_S)
 
 
 def _told(**seen: object) -> dict[str, str]:
@@ -239,9 +262,11 @@ async def _memories(chat: Chat, listing: str) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def _served(bench: Bench) -> AsyncIterator[tuple[aiohttp.ClientSession, str, Recorder]]:
+async def _served(
+    bench: Bench, *, readable: Sequence[Mapping[str, Any]]
+) -> AsyncIterator[tuple[aiohttp.ClientSession, str, Recorder]]:
     """The server as a new user starts it, a stub behind it, and a client before it."""
-    recorder, pages = Recorder(), web.Application()
+    recorder, pages = Recorder(items=readable), web.Application()
     pages.router.add_post("/v1/chat/completions", recorder.answer)
     runner = web.AppRunner(pages, access_log=None)
     await runner.setup()
@@ -251,9 +276,9 @@ async def _served(bench: Bench) -> AsyncIterator[tuple[aiohttp.ClientSession, st
     try:
         async with throw_away_home(folder, stopwatch=bench.stopwatch) as home:
             program = serving(home, upstream_port=runner.addresses[0][1])
-            # The stub is no model that could read for us.
-            alone = {**program.environment, "FESTINGER_LLM__WRITE": "", "FESTINGER_LLM__JUDGE": ""}
-            program = replace(program, environment=alone)
+            # A stub that only says yes is no model that could read for us; the scripted one does not judge.
+            unset = ["FESTINGER_LLM__JUDGE", *([] if readable else ["FESTINGER_LLM__WRITE"])]
+            program = replace(program, environment={**program.environment, **dict.fromkeys(unset, "")})
             async with (
                 running(program, core=None, stopwatch=bench.stopwatch),
                 aiohttp.ClientSession(

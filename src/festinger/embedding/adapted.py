@@ -1,4 +1,4 @@
-"""A bundled encoder with a trained low-rank adapter: one number a text, for a yes-or-no question.
+"""A bundled encoder with a trained low-rank adapter: a number a text and class, or one for a yes-or-no question.
 
 The adapter is small; the encoder's own matrices are shared with the embedder of the same process, so a classifier
 costs a few megabytes. Adapters are trained by `benchmarks/training/encoder.py`.
@@ -23,10 +23,14 @@ HEAD = "head.weight", "head.bias"
 
 
 class AdaptedClassifier:
-    """Answers how likely `yes` is, as a logit."""
+    """Answers how likely `yes` or each class is, as logits."""
 
     def __init__(
-        self, runner: Runner, head: NDArray[np.float32], bias: float, arrays: Mapping[str, Array]
+        self,
+        runner: Runner,
+        head: NDArray[np.float32],
+        bias: NDArray[np.float32],
+        arrays: Mapping[str, Array],
     ) -> None:
         self._runner = runner
         self._head = head
@@ -35,10 +39,15 @@ class AdaptedClassifier:
         self._arrays = arrays
 
     async def logits(self, texts: Sequence[str]) -> list[float]:
+        """One number a text, for a yes-or-no question."""
+        return [float(row[0]) for row in await self.scores(texts)]
+
+    async def scores(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A row of one number a class for each text."""
         if not texts:
-            return []
+            return np.empty((0, len(self._bias)), np.float32)
         vectors = await self._runner.rows(list(texts), is_urgent=True)
-        return [float(each) for each in vectors @ self._head * SCALE + self._bias]
+        return np.asarray(vectors @ self._head.T * SCALE + self._bias, np.float32)
 
     async def close(self) -> None:
         self._runner.close()
@@ -62,4 +71,4 @@ def _open(adapter: Path) -> AdaptedClassifier:
     session = open_session(as_model(graph, shape.hidden), weights)
     tokenizer = open_tokenizer(folder, max_tokens=MAX_TOKENS)
     runner = Runner(session, tokenizer, read=as_it_is, alone=False)
-    return AdaptedClassifier(runner, head[0], float(bias[0]), weights)
+    return AdaptedClassifier(runner, head, bias, weights)

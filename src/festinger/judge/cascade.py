@@ -1,8 +1,9 @@
 """Who is asked how two statements relate, in which order, and when is it enough?
 
-Rules first, then a small local model if there is one, then an LLM if there is one. The first that is sure ends it;
-a person's word counts before all of them. Without an LLM everything still works: what rules and the small model
-cannot tell is `unsure` and waits. Nothing here decides what follows from a judgement.
+Rules first, then a small local model (the one that is chosen, else the reader that ships), then an LLM if there is
+one. The first that is sure ends it; a person's word counts before all of them. Where rules go by what a statement
+seems to be about, the reader may still find news in it. Without an LLM everything still works: what rules and the small
+model cannot tell is `unsure` and waits. Nothing here decides what follows from a judgement.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from festinger.judge.guards import Compared, compare
 from festinger.judge.judgement import ACCEPT, Judgement, Relation, unsure
 from festinger.judge.opinion import opinion
 from festinger.judge.pair import Opinion, Pair, Waiting
+from festinger.judge.pair_reader import PairReader, worth_reading
 from festinger.judge.reading import read
 from festinger.judge.records import Desk
 from festinger.judge.small import PairModel, judge_by_model
@@ -62,17 +64,22 @@ class Cascade:
         stopwatch: Stopwatch,
         terms: Callable[[SpaceId], Terms] = lambda _space: Terms(),
         small: PairModel | None = None,
+        reader: PairReader | None = None,
         model_for: ModelFor = no_model,
     ) -> None:
         self.desk = desk
         self._stopwatch = stopwatch
         self._terms = terms
         self._small = small
+        self._reader = reader
         self._model_for = model_for
 
-    def seat(self, small: PairModel) -> None:
+    def seat(self, small: PairModel | PairReader) -> None:
         """Let a small model judge from now on, after the rules."""
-        self._small = small
+        if isinstance(small, PairReader):
+            self._reader = small
+        else:
+            self._small = small
 
     def by_rules(self, pair: Pair) -> Judgement:
         """What rules say where they are sure, else `unsure`: at once, and nothing is kept."""
@@ -82,15 +89,11 @@ class Cascade:
         """What people said before, rules and the small model say; not within a transaction."""
         if not pairs:
             return []
-        judges = [self._small.name] if self._small else []
+        judges = [each.name for each in (self._small, self._reader) if each]
         said_before = await records.known(self.desk, space, pairs, judges=judges)
-        judged = []
-        for number, pair in enumerate(pairs, 1):
-            judged.append(said_before.get(pair.hashes) or await self._quick(space, pair))
-            if number % WITHOUT_A_PAUSE == 0:
-                # Rules never wait by themselves, and a batch has pairs for half a second.
-                await asyncio.sleep(0)
-        return judged
+        new = [pair for pair in pairs if pair.hashes not in said_before]
+        judged = iter(await self._quick_all(space, new))
+        return [said_before.get(pair.hashes) or next(judged) for pair in pairs]
 
     async def with_model(self, space: SpaceId, pair: Pair) -> Judgement:
         """What the whole cascade says, an LLM included; not within a transaction."""
@@ -100,7 +103,8 @@ class Cascade:
     async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
         """The same for many, the most similar first and a few at once."""
         model = await self._model_for(space)
-        judges = [name for name in (self._small and self._small.name, model and f"{LLM}{model.name}") if name]
+        judges = [each.name for each in (self._small, self._reader) if each]
+        judges += [f"{LLM}{model.name}"] if model else []
         said_before = await records.known(self.desk, space, pairs, judges=judges)
         allowance = _Allowance(await self._calls_left(space) if model else 0)
         few = asyncio.Semaphore(AT_ONCE)
@@ -133,23 +137,45 @@ class Cascade:
         model = await self._model_for(space)
         if model is not None:
             return f"{LLM}{model.name}"
-        return self._small.name if self._small else rules.NAME
+        return next((each.name for each in (self._small, self._reader) if each), rules.NAME)
 
-    async def _quick(self, space: SpaceId, pair: Pair) -> Judgement:
+    async def _quick_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+        """What rules and the small model say."""
+        accept = self._terms(space).accept
+        judged = []
+        for number, pair in enumerate(pairs, 1):
+            judged.append(await self._without_reader(pair, accept=accept))
+            if number % WITHOUT_A_PAUSE == 0:
+                # Rules never wait by themselves, and a batch has pairs for half a second.
+                await asyncio.sleep(0)
+        if self._reader is None:
+            return judged
+        places = [at for at in worth_reading(pairs) if judged[at].tentative or not judged[at].final]
+        asked = [pairs[at] for at in places]
+        try:
+            read_too = await self._reader.judge_all(asked, [_compared(pair) for pair in asked])
+        except Unavailable:
+            DEGRADED.labels(what="judge").inc()
+            return judged
+        for at, said in zip(places, read_too, strict=True):
+            judged[at] = _after_reading(judged[at], said, accept=accept)
+        return judged
+
+    async def _without_reader(self, pair: Pair, *, accept: float) -> Judgement:
         said = rules.judge(pair.old, pair.new, pair.features)
-        if is_enough(said, accept=self._terms(space).accept) or self._small is None:
-            return settled(said, accept=self._terms(space).accept)
+        if is_enough(said, accept=accept) or self._small is None:
+            return settled(said, accept=accept)
         try:
             by_model = await judge_by_model(self._small, pair.old, pair.new, compared=_compared(pair))
         except Unavailable:
             DEGRADED.labels(what="judge").inc()
-            return settled(said, accept=self._terms(space).accept)
-        return settled(by_model, accept=self._terms(space).accept)
+            return settled(said, accept=accept)
+        return settled(by_model, accept=accept)
 
     async def _slow(
         self, space: SpaceId, pair: Pair, *, model: Model | None, allowance: "_Allowance"
     ) -> Judgement:
-        quick = await self._quick(space, pair)
+        [quick] = await self._quick_all(space, [pair])
         if quick.final or model is None or not allowance.take():
             return quick
         try:
@@ -194,6 +220,14 @@ def settled(said: Judgement, *, accept: float) -> Judgement:
         return replace(said, final=False)
     why = f"Perhaps `{said.relation}` ({said.confidence:.2f}): {said.reasoning}"
     return unsure(said.judge, why, guards=said.guards)
+
+
+def _after_reading(said: Judgement, read_too: Judgement, *, accept: float) -> Judgement:
+    """What stands after the reader: where rules had an opinion, only news in it counts for more."""
+    by_reader = settled(read_too, accept=accept)
+    if not said.final:
+        return by_reader if by_reader.final else said
+    return by_reader if by_reader.relation is Relation.UPDATE else said
 
 
 def settled_by_last(said: Judgement, *, accept: float) -> Judgement:

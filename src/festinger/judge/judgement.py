@@ -56,6 +56,8 @@ class Judgement:
     prompt_hash: str | None = None
     final: bool = True
     """Whether the cascade has ended; if not, the pair waits and is tried again."""
+    tentative: bool = False
+    """Whether it goes by what the statements seem to be about, so that a reader of both may find news in them."""
 
     @property
     def by_person(self) -> bool:

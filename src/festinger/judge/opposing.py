@@ -5,6 +5,7 @@ its kind; all is the same but for how many there are. How sure that is depends o
 whether both speak of the same thing at all.
 """
 
+import re
 from collections import Counter
 from itertools import pairwise
 
@@ -26,6 +27,11 @@ LEAST_SHARED = 2
 
 LEAST_NUMBERS = 2
 """One that says which thing it is, and one that says something of it."""
+
+BEGINNING = 3
+"""Words within which a statement names what it is about."""
+
+_IDENTIFIER = re.compile(r"[a-z]+[-_]?\d+")
 
 _POINTING = members("grammar", "pointing")
 
@@ -125,6 +131,17 @@ def numbered(case: Case) -> Judgement | None:
     if named != named_too or named in FUNCTION_WORDS or first == second or one[1:] == other[1:]:
         return None
     return case.verdict(Relation.UNRELATED, LIKELY, f"They speak of {named} {first} and of {named} {second}.")
+
+
+def identified(case: Case) -> Judgement | None:
+    """Both begin with a thing that is named by letters and digits (`patch p27`), each with another one."""
+    one, other = (
+        {word for word in each.words[:BEGINNING] if _IDENTIFIER.fullmatch(word)}
+        for each in (case.compared.old, case.compared.new)
+    )
+    if not one or not other or one & other:
+        return None
+    return case.verdict(Relation.UNRELATED, LIKELY, f"They speak of {min(one)} and of {min(other)}.")
 
 
 def _numbers(words: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from festinger.judge.case import LIKELY, NAME, Case, Rule
 from festinger.judge.filling import other_slot, other_subject, same_slot
 from festinger.judge.guards import compare
 from festinger.judge.judgement import Guard, Judgement, Relation, unsure
-from festinger.judge.opposing import counted, denied, numbered, swapped
+from festinger.judge.opposing import counted, denied, identified, numbered, swapped
 from festinger.judge.reading import Reading, read
 from festinger.judge.statement import NOTHING_KNOWN, Features, Statement
 from festinger.judge.stems import stem
@@ -26,7 +26,7 @@ def judge(old: Statement, new: Statement, features: Features = NOTHING_KNOWN) ->
     for rule in RULES:
         found = rule(case)
         if found is not None:
-            return found
+            return replace(found, tentative=rule in TENTATIVE)
     return unsure(NAME, "No rule fits this pair.", guards=case.compared.guards)
 
 
@@ -108,6 +108,7 @@ RULES: tuple[Rule, ...] = (
     other_subject,
     same_slot,
     numbered,
+    identified,
     denied,
     other_slot,
     _dated,
@@ -116,3 +117,6 @@ RULES: tuple[Rule, ...] = (
     _refined,
     _near,
 )
+
+TENTATIVE: frozenset[Rule] = frozenset({other_subject, other_slot})
+"""Rules that take subjects for what the first words say: `Mara took search over` is about search, too."""

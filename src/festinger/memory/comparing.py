@@ -17,6 +17,7 @@ from festinger.errors import ProviderDown, ProviderRefused
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.judgement import Current, Judgement, Relation, by_person
 from festinger.judge.pair import Opinion, Pair
+from festinger.judge.pair_reader import NAME as READER
 from festinger.judge.statement import Bars, Features, Slot, Statement
 from festinger.memory.candidates import Candidate, worth_judging
 from festinger.memory.decision import Judged, Newcomer
@@ -237,8 +238,9 @@ _NUMBER = re.compile(r"\d+")
 
 
 def within_subject(pair: Pair, judgement: Judgement) -> Judgement:
-    """The judgement, unless it would replace or dispute what was said of another."""
-    if judgement.by_person:
+    """The judgement, unless it would replace or dispute what was said of another; a person and the reader of both
+    statements have seen whom they are about."""
+    if judgement.by_person or judgement.judge == READER:
         return judgement
     same = pair.features.same_subject
     is_update = judgement.relation is Relation.UPDATE

@@ -2,7 +2,7 @@
 
 Runs after `turns`, in the background. What the model words better replaces what was taken from the same turn, news
 replaces older notes, and what should not have been kept is put away. Every step can be undone, and nothing is kept that the
-turn does not support.
+turn and the notes that it may correct do not support.
 """
 
 import json
@@ -92,7 +92,8 @@ async def _keep(
     by: str,
 ) -> Learned | None:
     content = " ".join(fact.content.split())
-    if not is_supported(content, [turn.text], confidence=SURE):
+    known = [memory.content for memory in numbered.values()]
+    if not is_supported(content, [turn.text, *known], confidence=SURE):
         return None
     olds = [numbered[number] for number in fact.replaces if number in numbered]
     trust = desk.terms(place.space).trusts[Origin.PERSON]

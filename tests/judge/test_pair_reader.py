@@ -1,0 +1,93 @@
+"""The reader that ships: what it is asked, what its word counts for, and that it never merges past a guard."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.judge.judging import UNDECIDED, House, pair
+
+from festinger.ids import MAIN_SPACE, Origin
+from festinger.judge import rules
+from festinger.judge.judgement import Relation
+from festinger.judge.pair_reader import CLASSES, MOST, NAME, NEAR_ENOUGH, PairReader, pair_text, worth_reading
+from festinger.store.pool import Store
+
+APART = "Tom is the owner of search", "Mara is the owner of search"
+"""Rules go by the first words, and take these for two subjects."""
+
+
+class ScriptedScorer:
+    """Gives one class nearly everything."""
+
+    def __init__(self, relation: Relation) -> None:
+        self.relation = relation
+        self.asked: list[str] = []
+
+    async def scores(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += texts
+        row = [8.0 if each is self.relation else 0.0 for each in CLASSES]
+        return np.array([row] * len(texts), np.float32)
+
+
+def judged_by(store: Store, relation: Relation) -> tuple[House, ScriptedScorer]:
+    house, scorer = House(store), ScriptedScorer(relation)
+    house.cascade.seat(PairReader(scorer))
+    return house, scorer
+
+
+@pytest.mark.requirement("J-03")
+async def test_what_no_rule_fits_is_read(store: Store):
+    house, scorer = judged_by(store, Relation.UNRELATED)
+
+    [found] = await house.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED, similarity=0.7)])
+
+    assert (found.relation, found.judge, found.final) == (Relation.UNRELATED, NAME, True)
+    assert scorer.asked == [pair_text(*UNDECIDED)]
+
+
+@pytest.mark.requirement("J-03")
+@pytest.mark.parametrize(
+    ("read_as", "stands"), [(Relation.UPDATE, Relation.UPDATE), (Relation.SAME, Relation.UNRELATED)]
+)
+async def test_where_rules_go_by_subjects_only_news_counts_for_more(
+    store: Store, read_as: Relation, stands: Relation
+):
+    apart = pair(*APART)
+    by_rules = rules.judge(apart.old, apart.new)
+    assert (by_rules.relation, by_rules.tentative) == (Relation.UNRELATED, True)
+    house, _ = judged_by(store, read_as)
+
+    [found] = await house.cascade.at_once(MAIN_SPACE, [pair(*APART, similarity=0.7)])
+
+    assert found.relation is stands
+
+
+async def test_what_rules_are_certain_of_is_not_read(store: Store):
+    house, scorer = judged_by(store, Relation.UNRELATED)
+
+    [found] = await house.cascade.at_once(
+        MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome", similarity=0.9)]
+    )
+
+    assert (found.relation, scorer.asked) == (Relation.UPDATE, [])
+
+
+async def test_a_guard_is_never_overruled_into_the_same(store: Store):
+    house, _ = judged_by(store, Relation.SAME)
+    numbers = "Backups need about 40 GB a week", "About 50 GB a week go into backups"
+
+    [found] = await house.cascade.at_once(MAIN_SPACE, [pair(*numbers, similarity=0.9)])
+
+    assert found.relation is not Relation.SAME
+
+
+def test_only_the_nearest_few_are_read_and_no_documents():
+    near = [pair(*UNDECIDED, similarity=NEAR_ENOUGH + step / 100) for step in range(MOST + 3)]
+    one = [replace(each, new_ref=near[0].new_ref) for each in near]
+    far = pair(*UNDECIDED, similarity=NEAR_ENOUGH - 0.01)
+    written = pair(*UNDECIDED, similarity=0.9)
+    written = replace(written, new=replace(written.new, origin=Origin.DOCUMENT))
+
+    assert worth_reading([*one, far, written]) == list(range(MOST + 2, 2, -1))
