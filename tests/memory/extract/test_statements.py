@@ -115,3 +115,9 @@ def test_a_clause_knows_what_announced_it():
 )
 def test_work_to_be_done_once_is_a_task_and_a_rule_for_every_time_is_none(text: str, is_one_off: bool):
     assert is_task(text) is is_one_off
+
+
+def test_a_sentence_ends_at_an_emoticon():
+    found = split_clauses("The bike is gone :( I take the tram")
+
+    assert [each.text for each in found] == ["The bike is gone.", "I take the tram"]

@@ -22,6 +22,8 @@ LONGEST_SIDE = 40
 _SENTENCE = re.compile(
     r"[^.!?。！？\n]++(?:[.!?]++(?=[^\s.!?\"')\]])[^.!?。！？\n]++)*+[.!?。！？]*+[\"')\]]?"
 )
+_EMOTICON = re.compile(r"\s{1,2}[:;]-?[()DP](?=\s)")
+"""What ends a sentence as well as a full stop does."""
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|st|approx|incl)|(?<![\w/])[A-Z])\.$")
 _CUT = re.compile(
     r";\s{1,3}|\s[-–—]{1,2}\s|,\s{1,3}(?:(?:and|but|so|or|while|yet)\s)?|\s(?:and|but|while|because)\s|\s\(|\)\s?"
@@ -89,7 +91,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 def _sentences(message: str) -> Iterator[tuple[str, int]]:
     pending, at = "", 0
-    for match in _SENTENCE.finditer(message):
+    for match in _SENTENCE.finditer(_EMOTICON.sub(lambda found: ".".ljust(len(found.group())), message)):
         text = match.group()
         if pending and match.start() == at + len(pending):
             text, start = pending + text, at
