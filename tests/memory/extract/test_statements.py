@@ -8,6 +8,7 @@ from festinger.memory.extract.statements import (
     is_task,
     kind_of,
     read_statements,
+    resolve_pronoun,
     strip_markers,
 )
 from festinger.memory.kinds import Kind
@@ -121,3 +122,19 @@ def test_a_sentence_ends_at_an_emoticon():
     found = split_clauses("The bike is gone :( I take the tram")
 
     assert [each.text for each in found] == ["The bike is gone.", "I take the tram"]
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("Kong sits in front of every service. It's our API gateway.", "Kong is our API gateway"),
+        (
+            "Garlic is poison for me. Never put it in anything you suggest.",
+            "Never put Garlic in anything you suggest",
+        ),
+    ],
+)
+def test_a_pronoun_gets_the_subject_of_the_sentence_before(message: str, text: str):
+    clause = split_clauses(message)[-1]
+
+    assert resolve_pronoun(clause.text.rstrip("."), clause) == text

@@ -136,7 +136,8 @@ def _cut(sentence: str) -> Iterator[tuple[str, int]]:
         start = colon.end()
     for match in _CUT.finditer(sentence, start):
         left, right = sentence[start : match.start()], sentence[match.end() :]
-        if stands_alone(left) and stands_alone(right, is_right=True):
+        is_asked = match.group().startswith(",") and right.endswith("?")
+        if stands_alone(left) and (is_asked or stands_alone(right, is_right=True)):
             yield _trimmed(sentence, start, match.start())
             start = match.end()
     yield _trimmed(sentence, start, len(sentence))

@@ -9,15 +9,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from festinger.judge.relations import verb_of
 from festinger.memory.extract.classifier import ClauseEncoder, probabilities
 from festinger.memory.extract.clauses import Clause, split_clauses, words_of
 from festinger.memory.kinds import Kind
 from festinger.text.chatter import is_heartbeat, is_question, is_transient
 from festinger.text.secret_checks import MARK
-from festinger.text.words import words
+from festinger.text.words import FUNCTION_WORDS, words
 
 THRESHOLD = 0.5
 """Probability from which a clause is kept; chosen on the labeled messages for at most one wrong in six."""
+SURE = 0.9
+"""The same for a clause that seems to speak of a passing state."""
 MOST_READ = 60
 """Clauses of one message that are read; more was a document."""
 MOST = 20
@@ -37,7 +40,7 @@ _MARKER = re.compile(
     r"|heads[\s-]up|reminder|update|correction|note|context|background|just\s+so\s+you\s+know|for\s+(?:context|reference|info"
     r"|your\s+information|the\s+record|what\s+it's\s+worth)|in\s+case\s+it\s+(?:helps|matters)|as\s+(?:i|you)\s+\w+(?:\s+(?:before"
     r"|earlier))?|to\s+be\s+clear|like\s+i\s+said|quick\s+(?:note|one|thing|update)|one\s+(?:more\s+)?thing|good\s+to\s+know"
-    r"|since|because|given\s+that|considering(?:\s+that)?|i\s+should\s+(?:add|mention|say)(?:\s+that)?|you\s+should\s+know(?:\s+that)?"
+    r"|since(?=\s+(?:i|we|my|our|the|it|they|he|she|you|there)\b)|because|given\s+that|considering(?:\s+that)?|i\s+should\s+(?:add|mention|say)(?:\s+that)?|you\s+should\s+know(?:\s+that)?"
     r"|(?:please\s+)?note\s+that|turns\s+out|scratch\s+that|never\s+mind)(?![\w'])\s*[,:;.!–—-]*\s*",
     re.IGNORECASE,
 )
@@ -74,6 +77,10 @@ _OWN = re.compile(r"(?:i|we|my|our|it|they|he|she|this|that|call|\w+s)\b", re.IG
 _POINTING = re.compile(
     r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE
 )
+_OBJECT = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
+_DETERMINERS = frozenset({"the", "my", "our"})
+LONGEST_SUBJECT = 5
+"""Words within which the verb of a sentence must stand for what is before it to be its subject."""
 _NOUN = re.compile(
     r"\b(?:my|our|the|this|these|a|an|new)\s+((?:[\w'/-]+\s+){0,2}?[\w'/-]+?)(?=\s+(?:in|on|at|for|of|to|from|with|by|is|are|was|has|that"
     r"|which|and|or|so)\b|[.,;:?!)]|$)",
@@ -109,7 +116,7 @@ async def read_statements(message: str, *, encoder: ClauseEncoder | None = None)
     found = [
         statement
         for clause, probability in zip(readable, likely, strict=True)
-        if clause.place in asked or probability >= THRESHOLD
+        if clause.place in asked or probability >= (SURE if is_transient(clause.text) else THRESHOLD)
         for statement in _stated(clause, is_asked=clause.place in asked)
     ]
     return found[:MOST]
@@ -134,11 +141,11 @@ def is_task(text: str) -> bool:
 
 
 def may_state(clause: Clause, *, is_asked: bool) -> bool:
-    """Whether a clause can be a statement at all: no question, task, announcement, sign of life or passing state."""
+    """Whether a clause can be a statement at all: no question, task, announcement or sign of life."""
     bare = strip_markers(clause.text)
     if len(words_of(bare)) < 2 or clause.text.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
         return False
-    return is_asked or not (MARK.decode() in bare or is_transient(bare) or is_task(bare))
+    return is_asked or not (MARK.decode() in bare or is_task(bare))
 
 
 def strip_markers(text: str) -> str:
@@ -209,17 +216,31 @@ def split_roles(text: str) -> list[str]:
 
 
 def resolve_pronoun(text: str, clause: Clause) -> str:
-    """The statement with the noun that its first pronoun points to, where the sentence before names one."""
+    """The statement with what its pronoun points to, where the sentence before names it.
+
+    A pronoun that a statement begins with, or the object of a rule (`never put it into anything`).
+    """
     match = _POINTING.match(text)
-    if match is None:
-        return text
     earlier = clause.sentence[: clause.sentence.find(clause.text)] or clause.before
-    nouns = [each.group() for each in _NOUN.finditer(earlier)]
-    if not nouns:
+    if match is None:
+        found = _OBJECT.search(text) if _RULE.match(text) else None
+        subject = subject_of(earlier) if found else None
+        return f"{text[: found.start()]}{subject}{text[found.end() :]}" if found and subject else text
+    nouns = [each.group().strip() for each in _NOUN.finditer(earlier)]
+    noun = nouns[-1] if nouns else subject_of(earlier)
+    if not noun:
         return text
-    noun, word = nouns[-1].strip(), match.group().casefold()
-    rest = text[match.end() :]
+    word, rest = match.group().casefold(), text[match.end() :]
     if word in ("its", "their", "his", "her"):
         return f"{noun}'s{rest}"
     verb = {"'s": " is", "'re": " are"}.get(word[len(word.partition("'")[0]) :], "")
     return f"{noun}{verb}{rest}"
+
+
+def subject_of(sentence: str) -> str | None:
+    """What a sentence speaks of: the few words before its verb, unless they only point to something."""
+    written = words_of(sentence)[:LONGEST_SUBJECT]
+    verb = verb_of(written)
+    if not verb or written[0].casefold() in FUNCTION_WORDS - _DETERMINERS:
+        return None
+    return " ".join(written[:verb])
