@@ -29,7 +29,9 @@ RANK = 8
 ALPHA = 16
 EPOCHS = int(os.environ.get("EPOCHS", "6"))
 BATCH = int(os.environ.get("BATCH", "32"))
-RATE = 1e-3
+RATE = float(os.environ.get("RATE", "1e-3"))
+START = os.environ.get("START", "")
+"""An adapter to go on from."""
 WARMUP = 0.1
 DROPOUT = 0.1
 HELD_FOLDS = int(os.environ.get("HELD_FOLDS", "3"))
@@ -114,6 +116,8 @@ def train(folder: Path, tokenizer: Tokenizer, rows: list[dict], *, outputs: int,
     torch.manual_seed(seed)
     random.seed(seed)
     model = Reader(folder, outputs).to(DEVICE)
+    if START:
+        resume(model, Path(START))
     learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=RATE, weight_decay=0.01)
     epochs = [[row for row in rows if row["label"] or random.random() < KEEP] for _ in range(EPOCHS)]
@@ -185,6 +189,18 @@ def main(folder: Path, out: Path) -> None:
             )
     if FINAL:
         save(train(folder, tokenizer, rows, outputs=outputs, seed=0), out / "adapter.safetensors")
+
+
+def resume(model: Reader, path: Path) -> None:
+    """Set a model to what an adapter holds."""
+    kept = {name: value.float().to(DEVICE) for name, value in load_file(path).items()}
+    with torch.no_grad():
+        model.head.weight.copy_(kept["head.weight"])
+        model.head.bias.copy_(kept["head.bias"])
+        for name, module in model.encoder.named_modules():
+            if isinstance(module, Adapted):
+                module.down.copy_(kept[f"{name}.down"] / (ALPHA / RANK))
+                module.up.copy_(kept[f"{name}.up"])
 
 
 def save(model: Reader, path: Path) -> None:

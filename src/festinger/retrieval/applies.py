@@ -21,13 +21,13 @@ Q = queries_of("festinger.retrieval")
 ADAPTER = "applies.safetensors"
 READER, NEARNESS, OFFSET = 0.99, 4.4, -1.43
 """How the model's logit and the cosine of note and message are weighed; fitted on messages of people held out."""
-FIRST, FIRST_IF_PERSONAL = -1.5, -2.5
-"""Weighed logit from which the best note is shown; a lower one where somebody speaks of themselves. Both are a quarter as a
-probability, fitted on people held out."""
+FIRST, FIRST_IF_PERSONAL = -1.5, -3.5
+"""Weighed logit from which the best note is shown; a lower one where somebody speaks of themselves, which hardly anybody
+does without need of a note."""
 FURTHER, BEHIND = 0.0, 2.0
-"""From which logit on further notes are shown, and how far they may be behind the best. On one tenth of the people, held
-out of training but used to choose these numbers: of the notes shown .74 helped, .79 of the messages that need a note
-got one, and .15 of those that need none. So these shares are somewhat kind."""
+"""From which logit on further notes are shown, and how far they may be behind the best. On 145 people whom nobody had
+seen in training: .81 of the messages that need a note got one, .19 of those that need none, and of the notes shown beside
+messages in need .80 helped."""
 NOTE_CHARS, MESSAGE_CHARS = 300, 400
 STANDING = 12
 """Preferences and rules of an agent that are considered for every message, the newest first."""
