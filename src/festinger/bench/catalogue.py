@@ -25,6 +25,7 @@ from festinger.bench.speed import GROWTH, SPEED
 from festinger.bench.suite import Suite
 from festinger.bench.supersession import SUPERSEDE
 from festinger.bench.using import USE
+from festinger.bench.walks import WALKS
 from festinger.bench.world import WORLD
 from festinger.errors import BadInput, NotFound
 
@@ -54,6 +55,7 @@ SUITES = {
         GROWTH,
         PROXY,
         DURABILITY,
+        WALKS,
     )
 }
 

@@ -60,6 +60,7 @@ class Ground:
     port: int
     model: ScriptedModel
     app: App
+    porch: Porch
 
     async def ask(self, path: str, body: dict[str, Any] | None = None) -> Reply:
         """Send a request to the server as any client does: a POST if it has a body."""
@@ -109,7 +110,7 @@ async def on_ground(folder: Path, *, say: Say, **given: Any) -> AsyncIterator[Gr
             how = Running(settings=settings, tools=fixed_tools(), say=say, workers=False)
             async with running(how, sockets) as porch:
                 port = sockets[0].getsockname()[1]
-                yield Ground(port=port, model=model, app=await _opened(porch))
+                yield Ground(port=port, model=model, app=await _opened(porch), porch=porch)
     finally:
         close_sockets(sockets)
 
