@@ -83,11 +83,13 @@ async def test_a_guard_is_never_overruled_into_the_same(store: Store):
     assert found.relation is not Relation.SAME
 
 
-def test_only_the_nearest_few_are_read_and_no_documents():
+def test_only_the_nearest_few_are_read_and_neither_documents_nor_longer_texts():
     near = [pair(*UNDECIDED, similarity=NEAR_ENOUGH + step / 100) for step in range(MOST + 3)]
     one = [replace(each, new_ref=near[0].new_ref) for each in near]
     far = pair(*UNDECIDED, similarity=NEAR_ENOUGH - 0.01)
     written = pair(*UNDECIDED, similarity=0.9)
     written = replace(written, new=replace(written.new, origin=Origin.DOCUMENT))
 
-    assert worth_reading([*one, far, written]) == list(range(MOST + 2, 2, -1))
+    longer = pair(UNDECIDED[0], f"{UNDECIDED[1]}. She began last year.", similarity=0.9)
+
+    assert worth_reading([*one, far, written, longer]) == list(range(MOST + 2, 2, -1))

@@ -20,6 +20,7 @@ from festinger.judge.guards import Compared
 from festinger.judge.judgement import Current, Judgement, Relation, unsure
 from festinger.judge.pair import Pair
 from festinger.judge.statement import later
+from festinger.text.sentences import sentences_in
 
 NAME = "reader@1"
 ADAPTER = "relations.safetensors"
@@ -69,12 +70,15 @@ class PairReader:
 
 
 def worth_reading(pairs: Sequence[Pair]) -> list[int]:
-    """The places of the pairs that are read: of what people say, the nearest few of each new statement."""
+    """The places of the pairs that are read: of what people say in one sentence, as the model has learned to read it, the
+    nearest few of each new statement."""
     taken: Counter[UUID] = Counter()
     found = []
     for place in sorted(range(len(pairs)), key=lambda at: -(pairs[at].features.similarity or 0.0)):
         pair = pairs[place]
         if (pair.features.similarity or 0.0) < NEAR_ENOUGH or pair.new.origin in _WRITTEN:
+            continue
+        if any(len(sentences_in(each.text)) > 1 for each in (pair.old, pair.new)):
             continue
         taken[pair.new_ref] += 1
         if taken[pair.new_ref] <= MOST:
