@@ -3578,7 +3578,7 @@ def lh_varied_error(r: random.Random, v: int) -> Draft:
             msg = (
                 "npm ERR! code E403\nnpm ERR! 403 Forbidden - PUT https://registry.example/auth\n"
                 "npm ERR! A complete log: "
-                f"/root/.npm/_logs/2025-05-06T{clock(41000 + k * 9).replace(':', '_')}-debug-0.log"
+                f"/var/cache/npm/_logs/2025-05-06T{clock(41000 + k * 9).replace(':', '_')}-debug-0.log"
             )
         elif v == 2:
             c = call("download", url="https://data.example/eelgrass/2022.zip")
