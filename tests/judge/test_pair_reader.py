@@ -33,7 +33,7 @@ class ScriptedScorer:
 
 def judged_by(store: Store, relation: Relation) -> tuple[House, ScriptedScorer]:
     house, scorer = House(store), ScriptedScorer(relation)
-    house.cascade.seat(PairReader(scorer))
+    house.cascade.seat_reader(PairReader(scorer))
     return house, scorer
 
 

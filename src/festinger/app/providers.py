@@ -44,7 +44,7 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
         app.clause_encoder = await _open_reader(stack, app, statement_adapter())
         app.note_reader = await _open_reader(stack, app, note_adapter())
         if (reader := await _open_reader(stack, app, relation_adapter())) is not None:
-            app.memory.judges.seat(PairReader(reader))
+            app.memory.judges.seat_reader(PairReader(reader))
     app.reranker = await _reranker_or_none(app, supplies)
     if app.reranker is not None:
         stack.push_async_callback(app.reranker.close)

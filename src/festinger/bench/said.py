@@ -25,7 +25,7 @@ from aiohttp import web
 from festinger.bench.house import COMMAND, own_environment, serving, throw_away_home
 from festinger.bench.load import HOST
 from festinger.bench.result import Metric, Op, at_least, at_most
-from festinger.bench.said_model import completion, read_as_labeled, reading_asked
+from festinger.bench.said_model import chat_completion, completion, read_as_labeled, reading_asked
 from festinger.bench.server import running
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, counted
@@ -78,11 +78,7 @@ class Recorder:
             self.read += 1
             return web.json_response(completion(body, read_as_labeled(prompt, self.items, is_about=is_about)))
         self.last = body["messages"]
-        message = {"role": "assistant", "content": REPLY}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return web.json_response(
-            {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-        )
+        return web.json_response(chat_completion({"content": REPLY}))
 
     @property
     def notes(self) -> list[str]:

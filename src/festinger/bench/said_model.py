@@ -53,13 +53,14 @@ def _is_stale(note: str, item: Item) -> bool:
 def completion(body: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
     """An answer in the form that was asked for: a call of the tool where there is one, else text."""
     text = json.dumps(said)
-    message: dict[str, Any] = {"role": "assistant", "content": text}
-    if tools := body.get("tools"):
-        called = {"name": tools[0]["function"]["name"], "arguments": text}
-        message = {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": "call", "type": "function", "function": called}],
-        }
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if tools else "stop"}
+    if not (tools := body.get("tools")):
+        return chat_completion({"content": text})
+    called = {"name": tools[0]["function"]["name"], "arguments": text}
+    calls = [{"id": "call", "type": "function", "function": called}]
+    return chat_completion({"content": None, "tool_calls": calls}, finish="tool_calls")
+
+
+def chat_completion(message: Mapping[str, Any], *, finish: str = "stop") -> dict[str, Any]:
+    """What a server with OpenAI's interface answers."""
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
     return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}

@@ -64,22 +64,22 @@ class Cascade:
         stopwatch: Stopwatch,
         terms: Callable[[SpaceId], Terms] = lambda _space: Terms(),
         small: PairModel | None = None,
-        reader: PairReader | None = None,
         model_for: ModelFor = no_model,
     ) -> None:
         self.desk = desk
         self._stopwatch = stopwatch
         self._terms = terms
         self._small = small
-        self._reader = reader
+        self._reader: PairReader | None = None
         self._model_for = model_for
 
-    def seat(self, small: PairModel | PairReader) -> None:
+    def seat(self, small: PairModel) -> None:
         """Let a small model judge from now on, after the rules."""
-        if isinstance(small, PairReader):
-            self._reader = small
-        else:
-            self._small = small
+        self._small = small
+
+    def seat_reader(self, reader: PairReader) -> None:
+        """Let the reader that ships judge from now on, after the small model."""
+        self._reader = reader
 
     def by_rules(self, pair: Pair) -> Judgement:
         """What rules say where they are sure, else `unsure`: at once, and nothing is kept."""

@@ -4,21 +4,17 @@ Another value of what has one at a time is an update, of what never changes a co
 nothing at all. Statements that fill different slots say nothing about each other.
 """
 
-from festinger.ids import Origin
 from festinger.judge.case import ANNOUNCED, EVIDENT, LIKELY, Case
 from festinger.judge.guards import shared_slot
 from festinger.judge.judgement import Guard, Judgement, Relation
 from festinger.judge.opposites import exclusive, opposed
 from festinger.judge.reading import Reading, is_negation
-from festinger.judge.statement import Holding, Slot
+from festinger.judge.statement import WRITTEN, Holding, Slot
 from festinger.text.fold import fold
 from festinger.text.words import FUNCTION_WORDS
 
 _WISHES = frozenset({"think"})
 """`I want this: …` wishes what `My rule: …` states."""
-
-_WRITTEN = frozenset({Origin.DOCUMENT, Origin.TOOL})
-"""Who cannot be asked: between two writings the later one corrects the earlier."""
 
 
 def same_slot(case: Case) -> Judgement | None:
@@ -79,7 +75,8 @@ def _other_value(case: Case, one: Slot, other: Slot) -> Judgement | None:
 
 
 def _both_written(case: Case) -> bool:
-    return case.old.origin in _WRITTEN and case.new.origin in _WRITTEN
+    """Whether nobody can be asked: between two writings the later one corrects the earlier."""
+    return case.old.origin in WRITTEN and case.new.origin in WRITTEN
 
 
 def _held(one: Slot, other: Slot) -> Holding:

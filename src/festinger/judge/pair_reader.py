@@ -15,11 +15,10 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.ids import Origin
 from festinger.judge.guards import Compared
 from festinger.judge.judgement import Current, Judgement, Relation, unsure
 from festinger.judge.pair import Pair
-from festinger.judge.statement import later
+from festinger.judge.statement import WRITTEN, later
 from festinger.text.sentences import sentences_in
 
 NAME = "reader@1"
@@ -37,8 +36,6 @@ SAME_FROM = 0.9
 """From which confidence on two statements are the same: a false merge hides what was said."""
 NEAR_ENOUGH = 0.3
 """Cosine from which a pair is read."""
-_WRITTEN = frozenset({Origin.DOCUMENT, Origin.TOOL})
-"""Texts that come in thousands and are no talk: rules suffice."""
 
 
 class PairScorer(Protocol):
@@ -71,12 +68,12 @@ class PairReader:
 
 def worth_reading(pairs: Sequence[Pair]) -> list[int]:
     """The places of the pairs that are read: of what people say in one sentence, as the model has learned to read it, the
-    nearest few of each new statement."""
+    nearest few of each new statement. Writings come in thousands and are no talk: rules suffice for them."""
     taken: Counter[UUID] = Counter()
     found = []
     for place in sorted(range(len(pairs)), key=lambda at: -(pairs[at].features.similarity or 0.0)):
         pair = pairs[place]
-        if (pair.features.similarity or 0.0) < NEAR_ENOUGH or pair.new.origin in _WRITTEN:
+        if (pair.features.similarity or 0.0) < NEAR_ENOUGH or pair.new.origin in WRITTEN:
             continue
         if any(len(sentences_in(each.text)) > 1 for each in (pair.old, pair.new)):
             continue

@@ -37,6 +37,10 @@ class Slot:
         return self.subject, self.attribute
 
 
+WRITTEN = frozenset({Origin.DOCUMENT, Origin.TOOL})
+"""Origins of what nobody said in person."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """A text, and when and by whom it was said. Times are aware; `order` rises with the order of saying."""
