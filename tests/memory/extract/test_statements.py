@@ -138,3 +138,9 @@ def test_a_pronoun_gets_the_subject_of_the_sentence_before(message: str, text: s
     clause = split_clauses(message)[-1]
 
     assert resolve_pronoun(clause.text.rstrip("."), clause) == text
+
+
+def test_a_clause_whose_object_stands_before_it_is_not_cut_off():
+    sentence = "We keep the rota on the shared drive, Katja owns it"
+
+    assert [each.text for each in split_clauses(sentence)] == [sentence]

@@ -28,6 +28,8 @@ _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|st|approx|inc
 _CUT = re.compile(
     r";\s{1,3}|\s[-–—]{1,2}\s|,\s{1,3}(?:(?:and|but|so|or|while|yet)\s)?|\s(?:and|but|while|because)\s|\s\(|\)\s?"
 )
+_OBJECT = re.compile(r"[A-Z]\w{0,30}\s\w{1,20}\s(?:it|them)\b")
+"""`Katja owns it`: cut off from what it points to, it says nothing."""
 _WORD = re.compile(r"[^\W_]++(?:['’.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
 _SUBJECT = re.compile(
     r"(?:i|we|he|she|they|it|you|there|this|that|these|those|my|our|his|her|their|its|your|the|a|an"
@@ -137,7 +139,11 @@ def _cut(sentence: str) -> Iterator[tuple[str, int]]:
     for match in _CUT.finditer(sentence, start):
         left, right = sentence[start : match.start()], sentence[match.end() :]
         is_asked = match.group().startswith(",") and right.endswith("?")
-        if stands_alone(left) and (is_asked or stands_alone(right, is_right=True)):
+        if (
+            stands_alone(left)
+            and (is_asked or stands_alone(right, is_right=True))
+            and not _OBJECT.match(right)
+        ):
             yield _trimmed(sentence, start, match.start())
             start = match.end()
     yield _trimmed(sentence, start, len(sentence))
