@@ -5,12 +5,9 @@ from festinger.cli.doctor import STYLES
 
 
 def test_the_doctor_names_every_check_and_what_to_do(shell: Shell):
-    said = shell(
-        "doctor", "--json", FESTINGER_EMBEDDING__MODEL="none:", FESTINGER_PROXY__UPSTREAM="http://127.0.0.1:1"
-    )
-    people = shell(
-        "doctor", FESTINGER_EMBEDDING__MODEL="none:", FESTINGER_PROXY__UPSTREAM="http://127.0.0.1:1"
-    )
+    without = {"FESTINGER_EMBEDDING__MODEL": "none:", "FESTINGER_PROXY__UPSTREAM": "http://127.0.0.1:1"}
+    said = shell("doctor", "--json", **without)
+    people = shell("doctor", **without)
     found = {check["name"]: check for check in said.json["checks"]}
     wanting = [check for check in said.json["checks"] if check["severity"] != "ok"]
 
@@ -19,7 +16,10 @@ def test_the_doctor_names_every_check_and_what_to_do(shell: Shell):
     assert any("upstream" in name for name in found)
     assert wanting
     assert all(check["remedy"] for check in wanting)
-    assert all(f"-> {check['remedy']}" in people.out for check in wanting)
+    # Each run looks anew, so only what both found is compared: a busy machine may add a warning to one of them.
+    both = [check for check in wanting if check["message"] in people.out]
+    assert {"server", "proxy.upstream"} <= {check["name"] for check in both}
+    assert all(f"-> {check['remedy']}" in people.out for check in both)
     assert (said.code == 5) is (said.json["worst"] == "fail")
 
 

@@ -14,7 +14,7 @@ from festinger.embedding.embedder import Supplies
 from festinger.embedding.measured import FILE as MEASURED_PROFILES
 from festinger.embedding.none import NAME as NO_EMBEDDER
 from festinger.embedding.profiles import installed_profiles
-from festinger.embedding.registry import open_or_go_without
+from festinger.embedding.registry import has_meaning, open_or_go_without
 from festinger.embedding.reranker import Reranker, open_reranker
 from festinger.errors import CannotStart, Unavailable
 from festinger.judge.pair_reader import PairReader
@@ -40,7 +40,7 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     stack.push_async_callback(app.embedder.close)
     if app.embedder.name == NO_EMBEDDER and chosen != NO_EMBEDDER:
         app.degraded += ("embedder",)
-    if app.embedder.name != NO_EMBEDDER:
+    if has_meaning(app.embedder.name):
         app.clause_encoder = await _open_reader(stack, app, statement_adapter())
         app.note_reader = await _open_reader(stack, app, note_adapter())
         if (reader := await _open_reader(stack, app, relation_adapter())) is not None:

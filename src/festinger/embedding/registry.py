@@ -56,6 +56,11 @@ async def open_or_go_without(choice: str, supplies: Supplies) -> Embedder:
         return _behind_the_port(NoEngine(error), supplies)
 
 
+def has_meaning(name: str) -> bool:
+    """Whether vectors of the embedder with this name say what texts mean: those of the toy do not, and none has none."""
+    return not name.startswith(("none:", "hashed:"))
+
+
 def _behind_the_port(engine: Engine, supplies: Supplies) -> Embedder:
     profile = profile_of(engine.name, supplies.profiles)
     return CachedEmbedder(CheckedEmbedder(engine, profile, supplies=supplies))
