@@ -11,7 +11,7 @@ from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
 from festinger.world.bulk import state_many
 from festinger.world.history import as_of
-from festinger.world.knowing import iknowthat
+from festinger.world.knowing import iknowthat, known_json
 from festinger.world.quarantine import quarantined
 from festinger.world.state import Did, state
 
@@ -117,3 +117,38 @@ async def test_many_triples_go_in_one_version_and_each_is_accounted_for(store: S
     assert set(then) == set(bench.world().urd_by_concept_dim)
     with pytest.raises(TooLarge):
         await state_many(bench.desk, MAIN_SPACE, said * 200, cause=bench.because())
+
+
+@pytest.mark.requirement("W-86")
+async def test_a_person_who_states_what_they_said_in_passing_makes_it_certain(store: Store):
+    bench = await Bench(store).open()
+    await bench.hear("Jenkins is a server")
+    silent = await bench.hear("why is jenkins slow")
+
+    (known,) = await iknowthat(bench.desk, MAIN_SPACE, ["jenkins -isa server"], because=bench.because())
+
+    assert silent.lines == ()
+    assert (await known_json(bench.desk, MAIN_SPACE, known))["edge"]["confidence"] == 1.0
+    assert await table(store) == kept(bench) == {("jenkins", "server", "type", True, 1.0)}
+    (row,) = await rows(store, "select source, evidence_count from urd where id <> parent_id")
+    assert row == {"source": "gutask", "evidence_count": 0}
+    (noted,) = await rows(store, "select source, confidence, message_id from urd_cause")
+    assert noted == {"source": "gutask", "confidence": 1.0, "message_id": None}
+    assert (await bench.hear("is jenkins slow again")).lines == ("jenkins: [type] server",)
+
+
+@pytest.mark.requirement("W-86")
+async def test_an_agent_that_states_what_was_inferred_is_told_what_stands(store: Store):
+    bench = await Bench(store).open()
+    await bench.hear("gnommoweb is a repo")
+
+    (known,) = await iknowthat(
+        bench.desk, MAIN_SPACE, ["gnommoweb -isa repo"], because=bench.because(Origin.MODEL)
+    )
+
+    told = await known_json(bench.desk, MAIN_SPACE, known)
+    assert (told["status"], told["edge"]["confidence"], told["edge"]["source"]) == (
+        "corroborated",
+        0.65,
+        "inferred",
+    )

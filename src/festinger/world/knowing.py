@@ -86,7 +86,7 @@ async def known_json(desk: Desk, space: SpaceId, known: Known) -> dict[str, Any]
         "dimension": said.dimension,
         "is_isa": said.is_isa,
         "confidence": stated.edge.confidence if stated.edge else said.confidence,
-        "source": said.source.value,
+        "source": str(stated.edge.source) if stated.edge else said.source.value,
     }
     status = INSERTED if stated.did in NEW else stated.did.value
     return {"status": status, "edge": edge, "new_tokens": list(stated.new_tokens)}

@@ -167,13 +167,21 @@ where space_id = %(space)s and id = %(id)s and parent_id = %(parent_id)s and dim
 delete from urd where space_id = %(space)s and id = %(concept)s and dim_id = %(dim)s;
 
 -- name: add_cause
--- Notes who said a triple, and how; whether this cause is new for it.
+-- Notes who said a triple, and how; whether this cause is new for it. A person who said it in passing before and now
+-- states it on purpose is noted as having stated it.
 insert into urd_cause (space_id, id, parent_id, dim_id, agent, session_id, day, origin, message_id, model, prompt_hash,
                        cost_usd, at, is_isa, confidence, source, from_quarantine, last_at)
 values (%(space)s, %(concept)s, %(parent)s, %(dim)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(message)s,
         %(model)s, %(prompt_hash)s, %(cost_usd)s, %(at)s, %(is_isa)s, %(confidence)s, %(source)s, %(from_quarantine)s,
         %(at)s)
-on conflict (space_id, id, parent_id, dim_id, agent, session_id, day, origin) do update set last_at = excluded.last_at
+on conflict (space_id, id, parent_id, dim_id, agent, session_id, day, origin) do update set
+    last_at = excluded.last_at,
+    message_id = case when excluded.origin = 'person' and excluded.source = 'gutask'
+                      then excluded.message_id else urd_cause.message_id end,
+    confidence = case when excluded.origin = 'person' and excluded.source = 'gutask'
+                      then excluded.confidence else urd_cause.confidence end,
+    source = case when excluded.origin = 'person' and excluded.source = 'gutask'
+                  then excluded.source else urd_cause.source end
 returning (xmax = 0) as is_new;
 
 -- name: copy_causes

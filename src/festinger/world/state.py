@@ -149,9 +149,9 @@ async def _add(change: Writing, placed: Placed) -> Stated:
 
 async def _corroborate(change: Writing, placed: Placed, existing: UrdEdge) -> Stated:
     is_new = await note_cause(change, placed, parent=existing.parent_id) and is_evidence(placed.said)
-    edge = corroborate(existing, placed.said, is_new=is_new)._replace(last_confirmed=change.now)
-    edge = await change.revalue(edge)
-    if is_new:
+    moved = corroborate(existing, placed.said, is_new=is_new)
+    edge = await change.revalue(moved._replace(last_confirmed=change.now))
+    if is_new or moved != existing:
         await confirm(change, placed.concept, placed.said)
         await tell_of_edge(change, "edge_corroborated", edge)
     return Stated(did=Did.CORROBORATED, edge=edge)
@@ -178,17 +178,18 @@ def is_evidence(said: Word) -> bool:
 
 
 def corroborate(edge: UrdEdge, said: Word, *, is_new: bool) -> UrdEdge:
-    """The edge after it was said again; a cause that said it before, or that is no evidence, moves nothing."""
-    if not is_new or not is_evidence(said):
-        return edge
-    moved = corroborated(edge.confidence, evidence=edge.evidence_count, origin=said.origin)
+    """The edge after it was said again. A cause that is no evidence moves nothing; one that said it before moves
+    something only if a person now states it on purpose, which is certain and no further evidence."""
     is_persons = said.is_of_person
     deliberate = said.is_deliberate and is_persons
+    if not (is_new or deliberate) or not is_evidence(said):
+        return edge
+    moved = corroborated(edge.confidence, evidence=edge.evidence_count, origin=said.origin)
     return edge._replace(
         confidence=max(moved, said.confidence) if deliberate else moved,
         source=said.source if deliberate else edge.source,
         origin=max(Origin(edge.origin), said.origin, key=trust),
-        evidence_count=edge.evidence_count + 1,
+        evidence_count=edge.evidence_count + is_new,
         person_stated=edge.person_stated or is_persons,
         unconfirmed=edge.unconfirmed and not is_persons,
     )
