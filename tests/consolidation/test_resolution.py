@@ -225,3 +225,33 @@ async def test_one_run_at_a_time_and_each_is_kept(store: Store):
     assert await resolve(bench.desk, MAIN_SPACE, begun, model_for=nobody) is None
     with pytest.raises(NoSuchRun):
         await find_run(bench.desk, MAIN_SPACE, bench.desk.new_id())
+
+
+@pytest.mark.requirement("W-74", "W-76")
+@pytest.mark.parametrize(
+    ("standing", "incoming", "after"),
+    [
+        (("acme", "type", False), ("repo", "type", True), {"type": "repo", "membership": "acme"}),
+        (("repo", "runs-on", True), ("docker", "runs-on", False), {"runs-on": "docker", "type": "repo"}),
+        (("repo", "type", True), ("acme", "type", False), {"type": "repo", "membership": "acme"}),
+        (("repo", "acme", True), ("docker", "acme", False), {"acme": "repo", "membership": "docker"}),
+    ],
+    ids=["part in type", "kind in runs-on", "incoming is misplaced", "any dimension"],
+)
+async def test_the_side_that_fits_its_dimension_stays_and_the_other_moves(
+    standing: tuple[str, str, bool], incoming: tuple[str, str, bool], after: dict[str, str], store: Store
+):
+    bench = await Bench(store).open()
+    for parent, dimension, is_isa in (standing, incoming):
+        said = bench.say(f"gnommoweb {parent} {dimension}", is_isa=is_isa, session=parent)
+        await state(bench.desk, MAIN_SPACE, said)
+    before = await table(store)
+
+    tally = await run(bench)
+
+    assert tally.resolved == 1
+    assert {dim: parent for _, parent, dim, *_ in await table(store)} == after
+    assert kept(bench) == await table(store)
+    (item,) = await queue(store)
+    await undo(bench.desk, MAIN_SPACE, item["id"], by="reviewer")
+    assert kept(bench) == await table(store) == before

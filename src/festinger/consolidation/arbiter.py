@@ -31,7 +31,8 @@ MEANINGS = {
     Decision.UPDATE: "the incoming one takes the place of the one that stands.",
     Decision.SAME: "both parents are two names of one thing.",
     Decision.DISMISS: "the incoming one is wrong or says nothing new; what stands stays.",
-    Decision.RECLASSIFY: "the incoming one is true, but belongs to another dimension.",
+    Decision.RECLASSIFY: "both are true, but one belongs to another dimension: name it as `dimension` for the incoming "
+    "one, or as `existing_dimension` for the one that stands.",
 }
 TAKE_OUT = "the one that stands (in a circle: the older one that closes it) is taken out."
 

@@ -221,6 +221,7 @@ class _Worker:
                 judge=Judge.RULE,
                 by="rule",
                 dimension=ruled.dimension,
+                existing_dimension=ruled.existing_dimension,
                 reasoning=ruled.why,
                 run=self.run,
                 against=case.existing.parent_id if case.existing else None,

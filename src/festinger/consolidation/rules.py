@@ -19,6 +19,7 @@ class Ruling:
     decision: Decision
     why: str
     dimension: str | None = None
+    existing_dimension: str | None = None
 
 
 def ruling(case: Case) -> Ruling | None:
@@ -33,6 +34,12 @@ def ruling(case: Case) -> Ruling | None:
     if case.existing.parent_id in case.above_incoming:
         return Ruling(decision=Decision.UPDATE, why="it says the same more precisely")
     if item.collision_type == Collision.MISCLASSIFICATION and case.free_dimension is not None:
+        if case.is_existing_misplaced:
+            return Ruling(
+                decision=Decision.RECLASSIFY,
+                why="what stands belongs to another dimension",
+                existing_dimension=case.free_dimension,
+            )
         return Ruling(
             decision=Decision.RECLASSIFY, why="it belongs to another dimension", dimension=case.free_dimension
         )

@@ -17,7 +17,7 @@ from festinger.world.collision import LONGEST_CHAIN
 from festinger.world.conflicts import Conflict, conflict_of
 from festinger.world.desk import Desk
 from festinger.world.edge import UrdEdge
-from festinger.world.vocabulary import MEMBERSHIP, TYPE
+from festinger.world.vocabulary import MEMBERSHIP, TYPE, is_misplaced
 
 Q = queries_of("festinger.world")
 
@@ -36,7 +36,14 @@ class Case:
     sentences: Sequence[Mapping[str, Any]]
     dimensions: Sequence[str]
     free_dimension: str | None
-    """Where the incoming edge belongs by its flavour, if that slot is free and it closes no cycle there."""
+    """Where the misplaced edge belongs by its flavour, if that slot is free and it closes no cycle there."""
+
+    @property
+    def is_existing_misplaced(self) -> bool:
+        """Whether the edge that stands, not the incoming one, is in the wrong dimension."""
+        return self.existing is not None and is_misplaced(
+            self.conflict.dimension, is_isa=self.existing.is_isa
+        )
 
 
 async def due(desk: Desk, space: SpaceId, *, limit: int, memories: bool = False) -> list[Conflict]:
@@ -82,7 +89,7 @@ class _Reader:
             incoming_causes=incoming_causes,
             sentences=await self._sentences([*existing_causes, *incoming_causes]),
             dimensions=[row["token"] for row in dimensions],
-            free_dimension=await self._free({row["token"]: row["id"] for row in dimensions}),
+            free_dimension=await self._free({row["token"]: row["id"] for row in dimensions}, existing),
         )
 
     async def _above(self, concept: int, dim: int | None = None) -> list[int]:
@@ -111,12 +118,15 @@ class _Reader:
             limit=SENTENCES,
         )
 
-    async def _free(self, dimensions: Mapping[str, int]) -> str | None:
-        name = TYPE if self.conflict.incoming_is_isa else MEMBERSHIP
+    async def _free(self, dimensions: Mapping[str, int], existing: UrdEdge | None) -> str | None:
+        item = self.conflict
+        is_isa, parent = bool(item.incoming_is_isa), item.need_incoming()
+        if existing is not None and is_misplaced(item.dimension, is_isa=existing.is_isa):
+            is_isa, parent = existing.is_isa, existing.parent_id
+        name = TYPE if is_isa else MEMBERSHIP
         dim, concept = dimensions.get(name), self.conflict.need_concept()
         if dim is None or dim == concept:
             return None
         taken = await self.transaction.maybe(Q["slot"], space=self.space, concept=concept, dim=dim)
-        incoming = self.conflict.need_incoming()
-        closes = concept in await self._above(incoming, dim)
+        closes = concept in await self._above(parent, dim)
         return None if taken or closes else name

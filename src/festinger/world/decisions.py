@@ -142,7 +142,7 @@ async def _apply(change: Writing, item: Conflict, verdict: Verdict, *, existing:
         case Decision.DECOMPOSE:
             return await _decompose(change, item, verdict, existing=existing)
         case Decision.RECLASSIFY:
-            return await _reclassify(change, item, verdict)
+            return await _reclassify(change, item, verdict, existing=existing)
         case Decision.SAME:
             return await _same(change, item, existing)
     raise BadDecision(f"`{verdict.decision[:40]}` is no decision.")
@@ -184,30 +184,46 @@ async def _decompose(
     rows, _ = await ensured(change, names)
     kept, fresh = (rows[name] for name in names)
     await ensure_dimensions(change, [kept, fresh])
+    return await _make_room(change, item, existing, kept=kept.id, fresh=fresh.id, reason="decompose")
+
+
+async def _make_room(
+    change: Writing, item: Conflict, existing: UrdEdge, *, kept: int, fresh: int, reason: str
+) -> Places:
+    """Move the edge that stands to the dimension `kept`, and put the incoming one into `fresh`."""
     places = Places()
-    await places.take(change, existing, op=Op.MOVE, conflict=item.id, reason="decompose")
-    moved = existing._replace(dim_id=kept.id, last_confirmed=change.now)
-    await _put_edge(change, places, moved, conflict=item.id, reason="decompose")
+    await places.take(change, existing, op=Op.MOVE, conflict=item.id, reason=reason)
+    moved = existing._replace(dim_id=kept, last_confirmed=change.now)
+    await _put_edge(change, places, moved, conflict=item.id, reason=reason)
     await _copy_causes(change, moved, of=existing.dim_id)
-    await _put(change, places, item, dim=fresh.id, reason="decompose")
+    await _put(change, places, item, dim=fresh, reason=reason)
     await change.tell(
         "edge_moved",
         f"concept:{existing.id}",
         before=existing.as_json(),
         after=moved.as_json(),
-        reason="decompose",
+        reason=reason,
         conflict=str(item.id),
     )
     return places
 
 
-async def _reclassify(change: Writing, item: Conflict, verdict: Verdict) -> Places:
-    """The incoming edge in the dimension where it belongs."""
-    name = dimension_name(verdict.dimension)
+async def _reclassify(
+    change: Writing, item: Conflict, verdict: Verdict, *, existing: UrdEdge | None
+) -> Places:
+    """The misplaced edge in the dimension where it belongs: the incoming one, or the one that stands if only its
+    dimension is named."""
+    moves_existing = existing is not None and verdict.existing_dimension and not verdict.dimension
+    name = dimension_name(verdict.existing_dimension if moves_existing else verdict.dimension)
     rows, _ = await ensured(change, [name])
     await ensure_dimensions(change, [rows[name]])
+    dim = rows[name].id
+    if existing is not None and moves_existing:
+        return await _make_room(
+            change, item, existing, kept=dim, fresh=item.need_dim(), reason="reclassify"
+        )
     places = Places()
-    await _put(change, places, item, dim=rows[name].id, reason="reclassify")
+    await _put(change, places, item, dim=dim, reason="reclassify")
     return places
 
 

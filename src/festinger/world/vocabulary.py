@@ -22,6 +22,12 @@ TYPE = "type"
 MEMBERSHIP = "membership"
 
 
+def is_misplaced(dimension: str | None, *, is_isa: bool) -> bool:
+    """Whether an edge of this flavor does not fit a seed dimension: `type` holds kinds, the others hold parts.
+    Other dimensions hold either."""
+    return dimension in SEED_DIMENSIONS and is_isa != (dimension == TYPE)
+
+
 async def rows_of(transaction: Transaction, space: SpaceId, tokens: Iterable[str]) -> dict[str, SoasRow]:
     """The rows of words that have one, by the name that was asked for."""
     rows = await transaction.all(Q["rows_of_tokens"], space=space, tokens=list(tokens))
