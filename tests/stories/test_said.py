@@ -159,3 +159,22 @@ async def test_what_an_editor_completes_is_not_learned_as_a_persons_words(
 
     assert completed == []
     assert len(said) == 1
+
+
+@pytest.mark.requirement("W-13", "P-30")
+async def test_a_world_note_hides_no_memory_that_says_more(database_url: str, tmp_path: Path):
+    async with stage(database_url, tmp_path) as at:
+        await chat(at, "Remember that gnommoweb is a small web service in Rust.")
+        await chat(at, "Note that dobby belongs to the payments team.")
+        await chat(at, "Note that winky is a parser.")
+        await at.kept()
+        await at.until_known("gnommoweb", "dobby", "winky")
+
+        service = await notes(at, "is gnommoweb up?")
+        owned = await notes(at, "who owns dobby?")
+        parser = await notes(at, "is winky up?")
+
+    assert "Rust" in service
+    assert "payments_team" in owned
+    assert owned.count("dobby") == 1
+    assert parser.count("winky") == 1

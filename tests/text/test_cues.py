@@ -438,3 +438,20 @@ def test_any_text_is_scanned_and_its_cues_are_tokens(text: str):
         assert cue.subject != cue.parent
         assert 0.5 <= cue.confidence <= 0.7
         assert 0 <= cue.start < cue.end <= len(normalised(text))
+
+
+@pytest.mark.requirement("W-13")
+@pytest.mark.parametrize(
+    ("text", "parent"),
+    [
+        ("gnommoweb belongs to the payments team", "payments_team"),
+        ("gnommoweb belongs to the Orchard project", "orchard"),
+        ("gnommoweb is owned by the Acme billing team", "acme_billing_team"),
+        ("gnommoweb runs on our staging server", "staging_server"),
+        ("gnommoweb is part of the old legacy system", "legacy_system"),
+        ("gnommoweb belongs to a payments team", "team"),
+        ("gnommoweb is the payments service", "service"),
+    ],
+)
+def test_a_particular_whole_keeps_the_words_that_tell_it_from_others(text: str, parent: str):
+    assert [cue.parent for cue in found(text)] == [parent]

@@ -4,7 +4,7 @@ World and memory, for what is known, as long as the deadline allows, and for wha
 what is known of the model, where notes stand in its system text. Putting it together is `drafting`'s matter.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -25,7 +25,8 @@ from festinger.settings.tree import ProxySettings
 from festinger.text.cues import cues
 from festinger.text.normal import normalised
 from festinger.text.tokens import tokens
-from festinger.world.recollection import Recollection
+from festinger.text.words import FUNCTION_WORDS
+from festinger.world.recollection import Note, Recollection
 
 
 class Noting:
@@ -131,15 +132,31 @@ def _still_held(remembered: Remembered) -> Iterator[Line]:
 
 
 def _untold(notes: tuple[Line, ...], found: Recollection) -> tuple[Line, ...]:
-    """Memories without those that say of a name what a line of the world says: it knows what is disputed and decided."""
-    slots = {(note.concept, said) for note in found.notes for said in (note.dimension, note.parent)}
-    return tuple(line for line in notes if not (slots and slots & _claimed(line.text)))
+    """Memories without those that say of a name what a line of the world says: it knows what is disputed and decided.
+    One that agrees with the line and says more stays."""
+    return tuple(line for line in notes if not (found.notes and _is_told(line.text, found.notes)))
 
 
-def _claimed(text: str) -> set[tuple[str, str]]:
+def _is_told(text: str, notes: Sequence[Note]) -> bool:
+    """Whether notes of the world contradict a memory, or say all that it says."""
     plain = normalised(text)
-    found = cues(plain, tokens(plain))
-    return {(cue.subject, said) for cue in found for said in (cue.dimension, cue.parent)}
+    read = tokens(plain)
+    claimed = [
+        (cue, note)
+        for cue in cues(plain, read)
+        for note in notes
+        if cue.subject == note.concept and (cue.dimension == note.dimension or cue.parent == note.parent)
+    ]
+    if any(cue.parent != note.parent for cue, note in claimed):
+        return True
+    told = set(FUNCTION_WORDS)
+    for cue, _ in claimed:
+        told.update(_words(" ".join((cue.subject, cue.pattern, cue.parent, cue.dimension))))
+    return bool(claimed) and all(told.issuperset(_words(token.text)) for token in read)
+
+
+def _words(said: str) -> list[str]:
+    return said.replace("_", " ").split()
 
 
 def _lines(found: Recollection) -> Iterator[Line]:

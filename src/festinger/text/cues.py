@@ -80,7 +80,7 @@ def read(
     subjects = subjects_before(
         reading, match.first, lowest=free, strict=match.pattern.opens_clause, is_common=is_common
     )
-    parent = object_after(reading, match.start) if subjects else None
+    parent = object_after(reading, match.start, is_whole=not match.pattern.is_isa) if subjects else None
     if parent is None:
         return Taken(cues=[], until=free)
     dimension, last, at_most = match.pattern.dimension, parent.last, parent.at_most

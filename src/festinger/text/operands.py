@@ -42,6 +42,7 @@ LABELS = frozenset(
     {"abbreviation", "expression", "label", "name", "nickname", "phrase", "synonym", "term", "word"}
 )
 """Nouns for words: the thing itself stands next to them, or behind their `for`."""
+_PARTICULAR = POSSESSIVES | {"the"}
 QUANTIFIERS = words("quantifiers")
 HEDGES = frozenset({"bit", "lot", "tad"})
 """`a bit slow` names nothing."""
@@ -204,8 +205,9 @@ def is_adjective(word: str) -> bool:
     return word.endswith(_ADJECTIVE_ENDINGS) and word not in _NOT_ADJECTIVES
 
 
-def object_after(reading: Reading, start: int) -> Operand | None:
-    """What the cue that ends before `start` says the subject is, or is part of."""
+def object_after(reading: Reading, start: int, *, is_whole: bool = False) -> Operand | None:
+    """What the cue that ends before `start` says the subject is, or is part of. A particular whole keeps the words
+    that tell it from others of its kind."""
     if start >= len(reading.tokens) or not _OPENING.fullmatch(reading.gap(start)):
         return None
     phrase = phrase_after(reading, start)
@@ -214,7 +216,18 @@ def object_after(reading: Reading, start: int) -> Operand | None:
     word = reading.tokens[phrase[-1]].text
     if word in _EMPTY_NOUNS or reading.tokens[phrase[0]].text in HEDGES or is_adjective(word):
         return None
+    if is_whole and reading.tokens[start].text in _PARTICULAR:
+        word = _name_of_whole(reading, phrase)
     return Operand(text=word, first=phrase[0], last=phrase[-1], words=len(phrase))
+
+
+def _name_of_whole(reading: Reading, phrase: range) -> str:
+    """`payments_team` of `the payments team`, and `orchard` of `the Orchard project`, where the noun only says what
+    the name is."""
+    nouns = [reading.tokens[at] for at in phrase if at == phrase[-1] or not is_adjective(reading.tokens[at].text)]
+    if [token.capital for token in nouns] == [True, False]:
+        return nouns[0].text
+    return "_".join(token.text for token in nouns)
 
 
 def context_after(
