@@ -178,3 +178,26 @@ async def test_a_world_note_hides_no_memory_that_says_more(database_url: str, tm
     assert "payments_team" in owned
     assert owned.count("dobby") == 1
     assert parser.count("winky") == 1
+
+
+@pytest.mark.requirement("W-23", "W-90")
+async def test_an_ordinary_word_that_somebody_used_as_a_name_is_known_in_any_casing(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, "Translate to German: Luna is my horse.")
+        await chat(at, "Atlas is our staging server.")
+        await chat(at, "Rex is my dog.")
+        await at.kept()
+        await at.until_known("atlas", "rex")
+
+        atlas = [
+            await notes(at, f"what language is {name} written in?") for name in ("atlas", "Atlas", "ATLAS")
+        ]
+        rex = await notes(at, "what should I feed rex tonight?")
+        luna = await notes(at, "what language is luna written in?")
+
+    assert all("atlas: [type] server" in told for told in atlas)
+    assert "dog" in rex
+    assert rex.casefold().count("rex") == 1
+    assert "horse" not in luna

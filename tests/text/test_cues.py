@@ -455,3 +455,29 @@ def test_any_text_is_scanned_and_its_cues_are_tokens(text: str):
 )
 def test_a_particular_whole_keeps_the_words_that_tell_it_from_others(text: str, parent: str):
     assert [cue.parent for cue in found(text)] == [parent]
+
+
+@pytest.mark.requirement("W-14")
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        ("Rex is my dog", 0.65),
+        ("Atlas is our staging server", 0.60),
+        ("we know Jenkins is a server", 0.65),
+        ("gnommoweb is our wiki", 0.65),
+        ("rex is my dog", 0.50),
+        ("Jenkins is a server", 0.50),
+        ("Speed is our concern", 0.50),
+        ("Rex was my dog", 0.50),
+    ],
+)
+def test_an_ordinary_word_that_is_written_as_a_name_is_one(text: str, confidence: float):
+    assert [cue.confidence for cue in found(text)] == [confidence]
+
+
+@pytest.mark.requirement("W-15")
+@pytest.mark.parametrize(
+    "text", ["Translate to German: Rex is my dog.", "the server is my problem", "this is our server"]
+)
+def test_what_a_task_is_about_and_what_is_pointed_at_is_no_name(text: str):
+    assert found(text) == []

@@ -119,7 +119,7 @@ class Reading:
             last=last,
             asks=_QUESTION.search(self.text, self.tokens[last].end, until) is not None,
             guesses=_DOUBT.search(self.text, self.tokens[first].start, until) is not None,
-            supposed=[index for index in inside if self._supposes(index)],
+            supposed=[index for index in inside if self._supposes(index) or self._is_given(index, first)],
             denied=[index for index in inside if self._denies(index)],
             turns=[index for index in inside if self._turns(index, first)],
         )
@@ -134,6 +134,10 @@ class Reading:
                 and self.tokens[index - 1].text in DETERMINERS
             )
         return word in SUPPOSING or (word == "be" and self._follows(index, "should"))
+
+    def _is_given(self, index: int, first: int) -> bool:
+        """Whether what a task is about begins here: `Translate to German: …`."""
+        return index > first and ":" in self.gap(index) and self.tokens[first].text in words("task_verbs")
 
     def _denies(self, index: int) -> bool:
         word = self.tokens[index].text

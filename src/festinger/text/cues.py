@@ -22,7 +22,7 @@ from festinger.text.operands import (
     subjects_before,
     whole_at,
 )
-from festinger.text.patterns import COLLECTIVE, SEVERAL_WORDS
+from festinger.text.patterns import COLLECTIVE, OWN, SEVERAL_WORDS
 from festinger.text.vocabulary import is_common as is_common_english
 
 
@@ -78,7 +78,12 @@ def read(
     if match.pattern.whole_first:
         return _whole_first(reading, match, free=free, is_common=is_common)
     subjects = subjects_before(
-        reading, match.first, lowest=free, strict=match.pattern.opens_clause, is_common=is_common
+        reading,
+        match.first,
+        lowest=free,
+        strict=match.pattern.opens_clause,
+        is_own=reading.tokens[match.start - 1].text in OWN,
+        is_common=is_common,
     )
     parent = object_after(reading, match.start, is_whole=not match.pattern.is_isa) if subjects else None
     if parent is None:

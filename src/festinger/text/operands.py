@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from festinger.text.asserted import Reading
 from festinger.text.patterns import AFTER_BE, ALONE, LOOSE, WEAK
+from festinger.text.vocabulary import is_common as is_common_english
 from festinger.text.words import FUNCTION_WORDS, words
 
 IsCommon = Callable[[str], bool]
@@ -19,6 +20,8 @@ LONGEST_PHRASE = 6
 """Words of an object."""
 LONGEST_SUBJECT = 4
 """Words of a subject that is no name."""
+EVERYDAY_ZIPF = 4.5
+"""Words of English that are at least so frequent are no names at the start of a sentence."""
 FARTHEST = 60
 """Tokens between a subject and its cue, in parentheses or an apposition; keeps hostile texts cheap."""
 
@@ -224,7 +227,9 @@ def object_after(reading: Reading, start: int, *, is_whole: bool = False) -> Ope
 def _name_of_whole(reading: Reading, phrase: range) -> str:
     """`payments_team` of `the payments team`, and `orchard` of `the Orchard project`, where the noun only says what
     the name is."""
-    nouns = [reading.tokens[at] for at in phrase if at == phrase[-1] or not is_adjective(reading.tokens[at].text)]
+    nouns = [
+        reading.tokens[at] for at in phrase if at == phrase[-1] or not is_adjective(reading.tokens[at].text)
+    ]
     if [token.capital for token in nouns] == [True, False]:
         return nouns[0].text
     return "_".join(token.text for token in nouns)
@@ -277,11 +282,12 @@ def whole_at(reading: Reading, cue: int, *, lowest: int, is_collective: bool) ->
 
 
 def subjects_before(
-    reading: Reading, cue: int, *, lowest: int, strict: bool, is_common: IsCommon
+    reading: Reading, cue: int, *, lowest: int, strict: bool, is_common: IsCommon, is_own: bool = False
 ) -> list[Operand]:
     """What the cue that begins at token `cue` speaks of: mostly one thing, two where it has two names.
 
-    No token before `lowest` is looked at. `strict` lets a common word stand only where a clause begins.
+    No token before `lowest` is looked at. `strict` lets a common word stand only where a clause begins; `is_own` says
+    that the speaker calls the subject theirs.
     """
     lowest = max(lowest, reading.bounds(cue)[0], cue - FARTHEST)
     place = _place_before(reading, cue, lowest=lowest)
@@ -291,6 +297,8 @@ def subjects_before(
     subject = _subject_at(reading, index, lowest=lowest, strict=strict, is_common=is_common)
     if subject is None:
         return []
+    if subject.at_most == WEAK and _is_used_as_name(reading, index, lowest=lowest, is_own=is_own):
+        subject = Operand(text=reading.tokens[index].text, first=index, last=index)
     subject = replace(subject, at_most=min(subject.at_most, at_most))
     other = _other_name(reading, subject.first, lowest=lowest, is_common=is_common)
     return [subject] if other is None else [other, subject]
@@ -366,6 +374,17 @@ def _subject_at(
     if "_" in token.text or not is_common(token.text):
         return Operand(text=token.text, first=index, last=index)
     return _common_subject(reading, index, lowest=lowest, strict=strict)
+
+
+def _is_used_as_name(reading: Reading, index: int, *, lowest: int, is_own: bool) -> bool:
+    """Whether an ordinary word is written as a name: alone, and with a capital that is not merely that of the
+    sentence, unless the speaker says that it is theirs: `Atlas is our server`, but `Speed is our concern`."""
+    token, before = reading.tokens[index], index - 1
+    if not token.capital or reading.tokens[index + 1].capital:
+        return False
+    if token.sentence_start and (not is_own or is_common_english(token.text, EVERYDAY_ZIPF)):
+        return False
+    return before < lowest or reading.tokens[before].text not in _POINTING
 
 
 def _common_subject(reading: Reading, index: int, *, lowest: int, strict: bool) -> Operand | None:

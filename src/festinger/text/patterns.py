@@ -101,7 +101,9 @@ AFTER_BE = _by_words(
 )
 """Cues after a form of `be`."""
 
-ARTICLES = {"a": PHRASE, "an": PHRASE, "any": LOOSE, "the": WEAK}
+OWN = frozenset({"my", "our"})
+"""Words by which people say that something is theirs: what they name then has that name."""
+ARTICLES = {"a": PHRASE, "an": PHRASE, "any": LOOSE, "the": WEAK, **dict.fromkeys(OWN, PHRASE)}
 """What stands between a form of `be` and the thing that something is, and how sure one may be then."""
 
 FORMS_OF_BE = {"is": PHRASE, "are": BARE, "was": WEAK, "were": WEAK}

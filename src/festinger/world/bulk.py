@@ -16,7 +16,7 @@ from festinger.world.collision import closes_cycle
 from festinger.world.concept import SoasRow
 from festinger.world.desk import Desk
 from festinger.world.edge import Statement
-from festinger.world.state import Did, check_statement, state_in
+from festinger.world.state import Did, check_statement, is_naming, state_in
 from festinger.world.vocabulary import ensure_dimensions, ensured
 from festinger.world.writing import Kind, Writing, writing
 
@@ -142,11 +142,11 @@ async def _keep_added(change: Writing, *, ids: list[int], dims: list[int]) -> No
 
 
 async def _confirm(change: Writing, rows: Mapping[str, SoasRow], said: Iterable[Statement]) -> None:
-    zipf = change.terms.common_word_zipf
+    zipf, floor = change.terms.common_word_zipf, change.terms.recollection_confidence_floor
     novel = {
         rows[each.concept].id
         for each in said
-        if each.is_deliberate or not change.desk.is_common(each.concept, zipf)
+        if is_naming(each, floor=floor) or not change.desk.is_common(each.concept, zipf)
     }
     await change.transaction.run(Q["confirm_concepts"], space=change.space, concepts=list(novel))
 

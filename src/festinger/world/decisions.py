@@ -219,9 +219,7 @@ async def _reclassify(
     await ensure_dimensions(change, [rows[name]])
     dim = rows[name].id
     if existing is not None and moves_existing:
-        return await _make_room(
-            change, item, existing, kept=dim, fresh=item.need_dim(), reason="reclassify"
-        )
+        return await _make_room(change, item, existing, kept=dim, fresh=item.need_dim(), reason="reclassify")
     places = Places()
     await _put(change, places, item, dim=dim, reason="reclassify")
     return places

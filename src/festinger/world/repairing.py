@@ -33,7 +33,7 @@ from festinger.world.desk import Desk
 from festinger.world.edge import Source, UrdEdge
 from festinger.world.retelling import Birth, Heard, carried_over, effective, retell
 from festinger.world.returning import WITHDRAWN, Image, calm
-from festinger.world.state import make_novel, tell_of_edge
+from festinger.world.state import is_naming, make_novel, tell_of_edge
 from festinger.world.traces import (
     REPAIR,
     Triple,
@@ -329,7 +329,8 @@ async def _make_known(work: _Repair, concept: int, heard: Iterable[Heard]) -> No
     change = work.change
     row = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[concept])
     is_common = change.desk.is_common(row["token"], change.terms.common_word_zipf)
-    if not is_common or any(each.is_deliberate for each in heard):
+    floor = change.terms.recollection_confidence_floor
+    if not is_common or any(is_naming(each, floor=floor) for each in heard):
         await make_novel(change, SoasRow(**row))
 
 

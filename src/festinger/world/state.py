@@ -268,10 +268,16 @@ async def note_cause(change: Writing, placed: Placed, *, parent: int | None = No
 
 
 async def confirm(change: Writing, concept: SoasRow, said: Statement) -> None:
-    """Let a concept surface because something is known of it. Common words do so only on purpose."""
-    if change.desk.is_common(concept.token, change.terms.common_word_zipf) and not said.is_deliberate:
-        return
-    await make_novel(change, concept)
+    """Let a concept surface because something is known of it. Common words do so only as names or on purpose."""
+    is_common = change.desk.is_common(concept.token, change.terms.common_word_zipf)
+    if not is_common or is_naming(said, floor=change.terms.recollection_confidence_floor):
+        await make_novel(change, concept)
+
+
+def is_naming(said: Word, *, floor: float) -> bool:
+    """Whether a statement lets even a common word surface: it was made on purpose, or a person used the word as a
+    name, without which the cue would have stayed below the floor."""
+    return said.is_deliberate or (said.is_of_person and said.confidence >= floor)
 
 
 async def make_novel(change: Writing, concept: SoasRow) -> None:
