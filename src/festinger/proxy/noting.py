@@ -151,7 +151,7 @@ def _is_told(text: str, notes: Sequence[Note]) -> bool:
         return True
     told = set(FUNCTION_WORDS)
     for cue, _ in claimed:
-        told.update(_words(" ".join((cue.subject, cue.pattern, cue.parent, cue.dimension))))
+        told.update(_words(f"{cue.subject} {cue.pattern} {cue.parent} {cue.dimension}"))
     return bool(claimed) and all(told.issuperset(_words(token.text)) for token in read)
 
 

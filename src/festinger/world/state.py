@@ -277,7 +277,8 @@ async def confirm(change: Writing, concept: SoasRow, said: Statement) -> None:
 def is_naming(said: Word, *, floor: float) -> bool:
     """Whether a statement lets even a common word surface: it was made on purpose, or a person used the word as a
     name, without which the cue would have stayed below the floor."""
-    return said.is_deliberate or (said.is_of_person and said.confidence >= floor)
+    is_own_cue = said.is_of_person and said.source is Source.INFERRED
+    return said.is_deliberate or (is_own_cue and said.confidence >= floor)
 
 
 async def make_novel(change: Writing, concept: SoasRow) -> None:
