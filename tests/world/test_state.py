@@ -257,12 +257,15 @@ async def test_a_concept_surfaces_as_soon_as_something_is_known_of_it(store: Sto
 
 
 @pytest.mark.requirement("W-23")
-async def test_a_common_word_surfaces_only_if_that_was_stated_on_purpose(store: Store):
+async def test_a_common_word_surfaces_only_as_a_name_or_if_that_was_stated_on_purpose(store: Store):
     bench = await Bench(store).open()
 
-    await state(bench.desk, MAIN_SPACE, bench.say("state region"))
+    await state(bench.desk, MAIN_SPACE, bench.say("state region", confidence=0.5))
+    await state(bench.desk, MAIN_SPACE, bench.say("rex dog"))
+    await state(bench.desk, MAIN_SPACE, bench.say("atlas server", origin=Origin.MODEL))
     world = bench.worlds.find(MAIN_SPACE)
     assert world is not None
+    assert [world.soas_by_token[name].novelty for name in ("rex", "atlas")] == [1.0, 0.0]
     before = world.soas_by_token["state"].novelty
     await state(
         bench.desk, MAIN_SPACE, bench.say("state region", source=Source.GUTASK, confidence=1.0, session="s2")
