@@ -197,7 +197,7 @@ async def test_an_ordinary_word_that_somebody_used_as_a_name_is_known_in_any_cas
         rex = await notes(at, "what should I feed rex tonight?")
         luna = await notes(at, "what language is luna written in?")
 
-    assert all("atlas: [type] server" in told for told in atlas)
+    assert all("server" in told and told.casefold().count("atlas") == 1 for told in atlas)
     assert "dog" in rex
     assert rex.casefold().count("rex") == 1
     assert "horse" not in luna

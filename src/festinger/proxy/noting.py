@@ -22,11 +22,13 @@ from festinger.proxy.telling import MemoryResult, MemoryTold
 from festinger.proxy.understanding import NewId, Understood
 from festinger.seeing.metrics import PROXY_PREFIX_CHANGED
 from festinger.settings.tree import ProxySettings
-from festinger.text.cues import cues
+from festinger.text.compounds import Token
+from festinger.text.cues import Cue, cues
 from festinger.text.normal import normalised
 from festinger.text.tokens import tokens
 from festinger.text.words import FUNCTION_WORDS
 from festinger.world.recollection import Note, Recollection
+from festinger.world.rendering import PENDING, UNCONFIRMED
 
 
 class Noting:
@@ -74,9 +76,13 @@ class Noting:
         late = {line.about: line for each in remembered.kept.found for line in _lines(each)}
         found, standing = remembered.found or Recollection(), remembered.standing
         changed = restated_memories(shown, standing) if standing is not None else {}
+        notes = _untold((*remembered.reminded.lines, *_still_held(remembered)), found)
         return Brought(
-            lines=(*_lines(found), *_still_true(late, self._restate(place, late) if late else {})),
-            notes=_untold((*remembered.reminded.lines, *_still_held(remembered)), found),
+            lines=(
+                *_lines(found, beside=notes),
+                *_still_true(late, self._restate(place, late) if late else {}),
+            ),
+            notes=notes,
             unknown=tuple(graph_line(text) for text in found.zero_hit_lines),
             present={**self._restate(place, shown), **changed} if shown else {},
             modelfile=modelfile,
@@ -139,11 +145,10 @@ def _untold(notes: tuple[Line, ...], found: Recollection) -> tuple[Line, ...]:
 
 def _is_told(text: str, notes: Sequence[Note]) -> bool:
     """Whether notes of the world contradict a memory, or say all that it says."""
-    plain = normalised(text)
-    read = tokens(plain)
+    said, read = _read(text)
     claimed = [
         (cue, note)
-        for cue in cues(plain, read)
+        for cue in said
         for note in notes
         if cue.subject == note.concept and (cue.dimension == note.dimension or cue.parent == note.parent)
     ]
@@ -155,14 +160,26 @@ def _is_told(text: str, notes: Sequence[Note]) -> bool:
     return bool(claimed) and all(told.issuperset(_words(token.text)) for token in read)
 
 
+def _read(text: str) -> tuple[list[Cue], list[Token]]:
+    plain = normalised(text)
+    read = tokens(plain)
+    return list(cues(plain, read)), read
+
+
 def _words(said: str) -> list[str]:
     return said.replace("_", " ").split()
 
 
-def _lines(found: Recollection) -> Iterator[Line]:
-    """Each line of the world with the edges that it shows."""
+def _lines(found: Recollection, *, beside: Sequence[Line] = ()) -> Iterator[Line]:
+    """Each line of the world with the edges that it shows, but none that memories beside it tell in a person's own
+    words; a doubt is told by the world alone."""
+    said = {(cue.subject, cue.parent) for memory in beside for cue in _read(memory.text)[0]}
     by_concept = groupby(found.notes, key=lambda note: note.concept)
-    for text, (_, notes) in zip(found.lines, by_concept, strict=True):
+    for text, (_, group) in zip(found.lines, by_concept, strict=True):
+        notes = list(group)
+        is_told = said.issuperset((note.concept, note.parent) for note in notes)
+        if is_told and not text.endswith((PENDING, UNCONFIRMED)):
+            continue
         yield graph_line(
             text,
             [
