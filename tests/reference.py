@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from festinger.seeing import pages as seeing
+from festinger.observability import pages as seeing
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "reference"

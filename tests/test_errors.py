@@ -7,7 +7,7 @@ import pytest
 
 from festinger import errors
 from festinger.errors import BadFact, FestingerError, SettingPinned, Stale
-from festinger.seeing.pages import errors_page, every_error
+from festinger.observability.pages import errors_page, every_error
 
 ROOT = Path(__file__).parents[1]
 TREE = list(every_error())

@@ -16,8 +16,9 @@ from tempfile import gettempdir
 
 import numpy as np
 
+from festinger.embedding.embedder import Supplies
 from festinger.embedding.profiles import Purpose
-from festinger.embedding.registry import Supplies, open_embedder
+from festinger.embedding.registry import open_embedder
 from festinger.judge.judgement import Relation
 from festinger.judge.pair_reader import CLASSES, MOST, pair_text
 

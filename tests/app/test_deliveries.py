@@ -13,7 +13,7 @@ from festinger.app.wiring import Start
 from festinger.errors import BadInput
 from festinger.events.event import Event
 from festinger.events.lag import dead_deliveries, lags
-from festinger.seeing.trace import on_behalf_of
+from festinger.observability.trace import on_behalf_of
 from festinger.store.pool import Transaction
 
 

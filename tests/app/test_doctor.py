@@ -11,7 +11,7 @@ from festinger.app.doctor import check_files, check_settings, examine, without_s
 from festinger.app.tuning import change_setting
 from festinger.app.wiring import Start
 from festinger.errors import StoreUnfit
-from festinger.seeing.checks import Check, Severity
+from festinger.observability.checks import Check, Severity
 
 NAMES = {
     "settings", "files.disk", "files.home", "files.key", "store.server", "store.clock", "store.pool",

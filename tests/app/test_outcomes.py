@@ -19,7 +19,7 @@ from festinger.jobs.schedule import tick
 from festinger.judge.pair import Opinion
 from festinger.memory.decision import Action
 from festinger.memory.pairs import pair_between
-from festinger.seeing.metrics import OUTCOMES_SKIPPED
+from festinger.observability.metrics import OUTCOMES_SKIPPED
 
 HARBOUR = "The harbour office of Lisgate opens at 0730."
 FREIGHT = "Quillon Freight ships copper wire on Tuesdays."

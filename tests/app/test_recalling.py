@@ -17,8 +17,8 @@ from festinger.memory.given import Given
 from festinger.memory.kinds import Kind
 from festinger.memory.learn import learn
 from festinger.memory.memory import Place
+from festinger.observability.metrics import DORMANT
 from festinger.retrieval.turns import index_turns
-from festinger.seeing.metrics import DORMANT
 
 LIFT = "The lift of the harbour office needs a key after nine."
 

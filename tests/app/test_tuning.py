@@ -12,7 +12,7 @@ from festinger.app.tuning import change_setting, reset_setting, tell_of_file_edi
 from festinger.app.wiring import App
 from festinger.errors import NotFound, SettingPinned
 from festinger.ids import SpaceId
-from festinger.settings.snapshot import Changed
+from festinger.settings.live import Changed
 from festinger.store.config import config_rows
 
 

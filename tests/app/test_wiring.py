@@ -14,7 +14,7 @@ from festinger.app.status import status
 from festinger.app.wiring import Start, every_migration
 from festinger.errors import BadSetting, CannotStart
 from festinger.ids import MAIN_SPACE
-from festinger.seeing.metrics import DEGRADED
+from festinger.observability.metrics import DEGRADED
 from festinger.store.listening import Hearing
 from festinger.store.runs import Run, begin, life
 

@@ -12,7 +12,7 @@ import pytest
 from tests import reference
 from tests.architecture.source import ROOT, tracked_files
 
-from festinger.seeing.pages import every_error
+from festinger.observability.pages import every_error
 
 DOCS = ROOT / "docs"
 FENCE = re.compile(r"^( *)```(?P<info>[^\n]*)\n(?P<code>.*?)^\1```$", re.MULTILINE | re.DOTALL)
@@ -110,7 +110,7 @@ def names_of_errors() -> list[str]:
 
 
 def names_of_metrics() -> list[str]:
-    registry = importlib.import_module("festinger.seeing.metrics").REGISTRY
+    registry = importlib.import_module("festinger.observability.metrics").REGISTRY
     return [family.name for family in registry.collect()]
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from festinger.bench.toy import Toy, as_of_texts
-from festinger.embedding.embedder import Purpose, Supplies
+from festinger.embedding.embedder import Supplies
+from festinger.embedding.profiles import Purpose
 from festinger.embedding.registry import open_embedder
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from festinger.embedding.batches import in_batches
 from festinger.embedding.embedder import Vector
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
-from festinger.seeing.metrics import EMBEDDING_FAILED, EMBEDDING_HALVED
+from festinger.observability.metrics import EMBEDDING_FAILED, EMBEDDING_HALVED
 
 
 class Provider:

@@ -8,7 +8,7 @@ from festinger.embedding.cache import SIZE, CachedEmbedder
 from festinger.embedding.embedder import Vector
 from festinger.embedding.profiles import Profile, Purpose
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
-from festinger.seeing.metrics import EMBEDDING_CACHED
+from festinger.observability.metrics import EMBEDDING_CACHED
 
 
 class Counting:

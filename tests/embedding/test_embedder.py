@@ -9,7 +9,8 @@ from tests.embedding.servers import Served, length
 
 from festinger.embedding import registry
 from festinger.embedding.cache import CachedEmbedder
-from festinger.embedding.embedder import Embedder, Purpose, Rows, Supplies, readable
+from festinger.embedding.embedder import Embedder, Rows, Supplies, readable
+from festinger.embedding.profiles import Purpose
 from festinger.embedding.registry import open_embedder
 from festinger.errors import BadInput, ProviderRefused
 

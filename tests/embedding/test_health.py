@@ -8,7 +8,7 @@ from festinger.embedding.health import check_embedder, check_profile, check_rera
 from festinger.embedding.profiles import bundled_profiles
 from festinger.embedding.registry import open_embedder, open_or_go_without
 from festinger.embedding.reranker import open_reranker
-from festinger.seeing.checks import Severity, worst
+from festinger.observability.checks import Severity, worst
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 LATER = datetime(2026, 1, 5, 13, tzinfo=UTC)

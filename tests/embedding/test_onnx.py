@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.embedding.servers import serving_hub
 
-from festinger.embedding.embedder import Embedder, Purpose, Supplies
+from festinger.embedding.embedder import Embedder, Supplies
+from festinger.embedding.profiles import Purpose
 from festinger.embedding.registry import open_embedder
 from festinger.embedding.weights import ALL_MINILM, BGE_SMALL, located
 from festinger.errors import BadSetting, WeightsUnfit

@@ -5,10 +5,11 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from festinger.embedding import registry
-from festinger.embedding.embedder import Purpose, Supplies
+from festinger.embedding.embedder import Supplies
+from festinger.embedding.profiles import Purpose
 from festinger.embedding.registry import open_embedder, open_or_go_without, parts, providers
 from festinger.errors import BadSetting, ProviderRefused
-from festinger.seeing.metrics import DEGRADED
+from festinger.observability.metrics import DEGRADED
 
 
 @pytest.mark.requirement("X-71")

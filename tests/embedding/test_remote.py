@@ -6,7 +6,8 @@ import pytest
 from aiohttp import web
 from tests.embedding.servers import DIMENSIONS, Served, row_of, served_unfit
 
-from festinger.embedding.embedder import Embedder, Purpose, Supplies
+from festinger.embedding.embedder import Embedder, Supplies
+from festinger.embedding.profiles import Purpose
 from festinger.embedding.registry import open_embedder
 from festinger.errors import BadSetting, PartlyEmbedded, ProviderDown, ProviderRefused
 

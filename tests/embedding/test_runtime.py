@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.embedding.embedder import Embedder, Purpose
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.profiles import Purpose
 from festinger.embedding.runtime import (
     NICENESS,
     RUN,
@@ -23,7 +24,7 @@ from festinger.embedding.runtime import (
 )
 from festinger.embedding.weights import ALL_MINILM, BGE_SMALL, MS_MARCO_MINILM, checked_folder
 from festinger.errors import WeightsUnfit
-from festinger.seeing.metrics import EMBEDDING_CLIPPED
+from festinger.observability.metrics import EMBEDDING_CLIPPED
 
 
 @pytest.mark.requirement("X-72")

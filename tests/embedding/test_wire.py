@@ -9,7 +9,8 @@ from aiohttp import web
 from tests.embedding.servers import Served
 
 from festinger.embedding import wire as wire_module
-from festinger.embedding.embedder import Purpose, Supplies
+from festinger.embedding.embedder import Supplies
+from festinger.embedding.profiles import Purpose
 from festinger.embedding.registry import open_embedder
 from festinger.embedding.wire import Wire
 from festinger.errors import ProviderDown, ProviderRefused

@@ -15,7 +15,7 @@ from festinger.events.health import check_events
 from festinger.events.lag import dead_deliveries
 from festinger.ids import MAIN_SPACE
 from festinger.jobs.deadletters import State, drop, list_jobs, retry_all
-from festinger.seeing.checks import Severity
+from festinger.observability.checks import Severity
 from festinger.store.pool import Store, Transaction
 
 

@@ -7,7 +7,7 @@ from tests.events.wiring import Wired, make_told, noting
 from tests.jobs.desk import drain
 
 from festinger.events.health import check_events
-from festinger.seeing.checks import Check, Severity
+from festinger.observability.checks import Check, Severity
 from festinger.store.pool import Store
 
 

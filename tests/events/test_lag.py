@@ -7,7 +7,7 @@ from tests.events.wiring import Wired, make_told, noting
 from tests.jobs.desk import drain
 
 from festinger.events.lag import Lag, lags, measure
-from festinger.seeing.metrics import REGISTRY
+from festinger.observability.metrics import REGISTRY
 from festinger.store.pool import Store
 
 

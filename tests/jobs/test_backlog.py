@@ -8,7 +8,7 @@ from tests.jobs.desk import make_jobs, run_sql
 from festinger.jobs.backlog import Backlog, backlog, measure
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
-from festinger.seeing.metrics import REGISTRY
+from festinger.observability.metrics import REGISTRY
 from festinger.store.pool import Store
 
 

@@ -8,7 +8,7 @@ from festinger.jobs.deadletters import retry_all
 from festinger.jobs.health import check_jobs
 from festinger.jobs.jobs import Jobs
 from festinger.jobs.run import Run
-from festinger.seeing.checks import Check, Severity
+from festinger.observability.checks import Check, Severity
 from festinger.store.pool import Store
 
 

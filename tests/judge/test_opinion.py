@@ -15,7 +15,7 @@ from festinger.judge.reading import read
 from festinger.judge.statement import Statement
 from festinger.llm.port import Finish
 from festinger.llm.scripted import Say, Scripted, scripted_model
-from festinger.seeing.metrics import JUDGE_FAILURES
+from festinger.observability.metrics import JUDGE_FAILURES
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 OLD = Statement(

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import Origin
+from festinger.judge.case import NAME
 from festinger.judge.judgement import Current, Guard, Judgement, Relation
-from festinger.judge.rules import NAME, judge
+from festinger.judge.rules import judge
 from festinger.judge.statement import Bars, Features, Holding, Slot, Statement
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ from pydantic import SecretStr
 
 from festinger.errors import BadInput, ProviderRefused
 from festinger.llm.endpoint import OWN_ADDRESS, ProviderName, endpoint, permit
-from festinger.text.loopback import stays_here
+from festinger.text.addresses import stays_here
 
 
 @pytest.mark.requirement("X-86")

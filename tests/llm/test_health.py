@@ -5,7 +5,7 @@ from festinger.errors import Overloaded, ProviderDown
 from festinger.llm.health import check_models, probe
 from festinger.llm.port import Purpose
 from festinger.llm.scripted import Fail, scripted_model
-from festinger.seeing.checks import Severity
+from festinger.observability.checks import Severity
 
 
 async def test_a_model_that_answers_is_ok_with_its_latency() -> None:

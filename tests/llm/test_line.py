@@ -14,7 +14,7 @@ from festinger.llm.endpoint import ProviderName, endpoint
 from festinger.llm.line import Terms
 from festinger.llm.port import Chunk, Finish, Purpose, Usage
 from festinger.llm.scripted import Fail, Hang, Say, Scripted, Step
-from festinger.seeing.metrics import DEGRADED
+from festinger.observability.metrics import DEGRADED
 
 DOWN = Fail(error=ProviderDown("down"))
 QUICK = Terms(timeout_s=0.01)

@@ -23,7 +23,7 @@ from festinger.llm.endpoint import ProviderName
 from festinger.llm.health import check_models
 from festinger.llm.port import Purpose
 from festinger.llm.switchboard import Outside, Switchboard
-from festinger.seeing.logs import configure
+from festinger.observability.logs import configure
 from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, master_key, system_entropy
 from festinger.settings.tree import LlmSettings, ProxySettings, Settings
 from festinger.settings.vault import Vault

@@ -40,7 +40,7 @@ from festinger.memory.judges import Judges
 from festinger.memory.learn import learn
 from festinger.memory.learned import Learned
 from festinger.memory.memory import Memory, Place, memory_of
-from festinger.settings.tree import MemorySettings, WorldSettings
+from festinger.settings.beliefs import MemorySettings, WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
 from festinger.world.desk import Desk as WorldDesk

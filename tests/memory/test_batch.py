@@ -18,7 +18,7 @@ from festinger.memory.given import Given
 from festinger.memory.learned import Learned
 from festinger.memory.recognising import Known
 from festinger.memory.selector import Selector
-from festinger.seeing.metrics import STORE_SECONDS
+from festinger.observability.metrics import STORE_SECONDS
 from festinger.store.pool import Store
 
 MOST_STATEMENTS = 12

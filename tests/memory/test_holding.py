@@ -27,7 +27,7 @@ from festinger.memory.repairing import Repaired, TakenBack, repair
 from festinger.memory.selector import Selector
 from festinger.memory.states import lock
 from festinger.memory.undoing import undo
-from festinger.seeing.metrics import STORE_ERRORS
+from festinger.observability.metrics import STORE_ERRORS
 from festinger.settings.tree import StoreSettings
 from festinger.store import line
 from festinger.store.pool import Store, Transaction, open_store

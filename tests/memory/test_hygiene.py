@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.memory.hygiene import Reason, is_supported, unworthy
-from festinger.text.shingles import all_shingles
+from festinger.text.overlap import all_shingles
 
 PROMPT = (
     "You are a careful assistant of the billing team. Never reveal the name of a customer to anybody else."

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from festinger.memory.confidence import Belief, signalled
 from festinger.memory.weight import Weight
 from festinger.outcomes.effects import Move, State, move, moved, weight_of
-from festinger.outcomes.outcome import How, Outcome
+from festinger.outcomes.outcome import How
 from festinger.outcomes.rhythm import PERIODS, Cycle, Rhythm, scaled
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
+from festinger.world.corroboration import Outcome
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 UPSTREAM = OutcomesSettings(discharge="upstream")

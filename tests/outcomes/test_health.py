@@ -5,13 +5,13 @@ from tests.jobs.desk import run_sql
 from tests.outcomes.watching import Watched
 
 from festinger.ids import MAIN_SPACE, Origin
+from festinger.observability.checks import Severity
 from festinger.outcomes.forgetting import forget
 from festinger.outcomes.health import check_constants, check_outcomes
 from festinger.outcomes.journal import lists, outcomes_of
 from festinger.outcomes.outcome import How
 from festinger.outcomes.tally import numbers, tally
-from festinger.seeing.checks import Severity
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from festinger.outcomes.edges import edge_of
 from festinger.outcomes.inference import Turn, TurnNote, infer, read_turn
-from festinger.outcomes.outcome import Outcome
+from festinger.world.corroboration import Outcome
 
 LISGATE = TurnNote(
     id="0197aaaa-0000-7000-8000-000000000001", text="The harbour office of Lisgate opens at 0730."

@@ -14,9 +14,10 @@ from festinger.errors import BadInput, FestingerError, Replayed, UnknownOutcome
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.learned import Learned
 from festinger.memory.selector import Selector
-from festinger.outcomes.outcome import How, Outcome
+from festinger.outcomes.outcome import How
 from festinger.outcomes.repairing import take_back, verify
 from festinger.store.pool import Store
+from festinger.world.corroboration import Outcome
 from festinger.world.decisions import Judge, Verdict, decide, undo
 from festinger.world.state import state
 

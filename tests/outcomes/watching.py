@@ -12,7 +12,7 @@ from festinger.memory.memory import Place
 from festinger.outcomes import ObservationProtocol
 from festinger.outcomes.desk import Desk, Reporter, Step, pass_by
 from festinger.outcomes.outcome import How
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store
 from festinger.world.desk import Desk as WorldDesk
 

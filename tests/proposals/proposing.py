@@ -18,7 +18,7 @@ from festinger.proposals.proposal import Proposal, proposal_of
 from festinger.proposals.runs import Promoted
 from festinger.proposals.sight import sight
 from festinger.proposals.sighting import Sighted, Sighting, Suggestion, sighting_of
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store, Transaction
 
 DAY = timedelta(days=1)

@@ -36,7 +36,7 @@ from festinger.proposals.effects import Look
 from festinger.proposals.fingerprint import Profile
 from festinger.proposals.proposal import Priority, Proposal, ProposalId, State, Type
 from festinger.proposals.verdict import Kind, Result, Verdict, kind_of
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 TERMS = ProposalsSettings()

@@ -10,9 +10,9 @@ from tests.proposals.test_meaning import AGAIN, FAR, RETRY, room_with
 from festinger.embedding.profiles import Purpose
 from festinger.errors import ProviderDown
 from festinger.ids import MAIN_SPACE
+from festinger.observability.metrics import PROPOSALS_BLIND
 from festinger.proposals.emitting import emit, standing
 from festinger.proposals.sighting import Result, Sighted
-from festinger.seeing.metrics import PROPOSALS_BLIND
 from festinger.store.pool import Store
 
 SAME = says("same", 0.95)

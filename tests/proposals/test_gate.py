@@ -10,7 +10,7 @@ from festinger.errors import BadSetting
 from festinger.proposals.gate import Bars, Reading, Ripeness, Seen, bars_for, priority_of, read
 from festinger.settings.keys import KEYS
 from festinger.settings.keys import read as read_setting
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -32,7 +32,7 @@ from festinger.proposals.reflecting import (
     worthy,
 )
 from festinger.proposals.sight import sight
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
 
 TERMS = ProposalsSettings()

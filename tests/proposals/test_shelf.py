@@ -10,14 +10,14 @@ from tests.proposals.proposing import DAY, Room
 
 from festinger.errors import BadInput, NotFound
 from festinger.ids import MAIN_SPACE, Origin
+from festinger.observability.metrics import PROPOSALS_HELD, PROPOSALS_OPEN, PROPOSALS_PAUSED, PROPOSALS_RATE
 from festinger.proposals.comparing import DENIES, ELSEWHERE, TURNED, compare
 from festinger.proposals.health import measure, tally
 from festinger.proposals.inbox import Fullness, Standing, standing
 from festinger.proposals.proposal import State
 from festinger.proposals.rate import HEALTHY, LOOSE, TIGHT, TOO_LITTLE, rate, reading
 from festinger.proposals.shelf import Wanted, card, find, page
-from festinger.seeing.metrics import PROPOSALS_HELD, PROPOSALS_OPEN, PROPOSALS_PAUSED, PROPOSALS_RATE
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
 
 RETRY = "Retry the failed query"

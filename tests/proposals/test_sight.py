@@ -10,16 +10,16 @@ from tests.proposals.proposing import DAY, Room
 
 from festinger.errors import BadInput, FestingerError, ProposalRefused
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
-from festinger.proposals.proposal import Held, State
-from festinger.proposals.sight import sight, sight_in
-from festinger.proposals.sighting import Result, Uncounted
-from festinger.seeing.metrics import (
+from festinger.observability.metrics import (
     LISTED,
     PROPOSALS_MERGED,
     PROPOSALS_PROMOTED,
     PROPOSALS_SIGHTINGS,
     PROPOSALS_SUPPRESSED,
 )
+from festinger.proposals.proposal import Held, State
+from festinger.proposals.sight import sight, sight_in
+from festinger.proposals.sighting import Result, Uncounted
 from festinger.store.pool import Store
 
 RETRY = "Retry the failed query"

@@ -10,7 +10,7 @@ from festinger.errors import AlreadyDecided, NotAuthorised
 from festinger.ids import MAIN_SPACE
 from festinger.proposals.proposal import ProposalId
 from festinger.proposals.tasks import Task, TaskState, close_task, fitting, tasks
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
 
 

@@ -15,7 +15,7 @@ from festinger.proposals.rank import rank
 from festinger.proposals.releasing import lift, muted, release
 from festinger.proposals.value import Decision, Worth, worth, worths
 from festinger.proposals.verdict import Kind
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -16,13 +16,13 @@ from tests.proxy.noted import ANSWER, Knowing, block_of, known, scene, told
 from tests.proxy.requests.wire import TREES, user
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
+from festinger.observability.metrics import PROXY_MEMORY
 from festinger.proxy.attendant import Attendant
 from festinger.proxy.guard import Visit
 from festinger.proxy.headers import NO_WISHES
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.requests.untouched import Untouched
 from festinger.proxy.routes import route_of
-from festinger.seeing.metrics import PROXY_MEMORY
 from festinger.settings.tree import ProxySettings
 from festinger.world.recollection import Recollection
 from festinger.world.recollector import Place, Said

@@ -29,7 +29,7 @@ from festinger.proxy.sessions.recognising import How
 from festinger.proxy.telling import MemoryResult, MemoryTold
 from festinger.proxy.understanding import Understanding, Understood
 from festinger.settings.tree import ProxySettings
-from festinger.text.redaction import redact
+from festinger.text.secrets import redact
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SETTINGS = ProxySettings()

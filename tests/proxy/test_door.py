@@ -15,9 +15,9 @@ from tests.upstream import Peer, Received, always, reply, scripted
 
 from festinger.errors import StoreDown
 from festinger.ids import AgentId, SpaceId
+from festinger.observability import metrics
 from festinger.proxy.door import VISIT
 from festinger.proxy.wire import Wire
-from festinger.seeing import metrics
 from festinger.settings.tree import AuthSettings, ProxySettings, Settings
 from festinger.store.keys import ApiKey, Role
 

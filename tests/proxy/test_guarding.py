@@ -13,7 +13,7 @@ from tests.proxy.doors import exchange, request
 from tests.proxy.watched import Model, Watched, watching
 
 from festinger.ids import MAIN_SPACE
-from festinger.seeing.metrics import REGISTRY
+from festinger.observability.metrics import REGISTRY
 
 TASK = [
     {"role": "system", "content": "You are an agent with tools."},

@@ -3,9 +3,9 @@
 from tests.proxy.test_upstream import free_port
 from tests.upstream import Peer, Received, always, reply, scripted
 
+from festinger.observability.checks import Severity
 from festinger.proxy.health import check_upstreams
 from festinger.proxy.upstream import open_upstream
-from festinger.seeing.checks import Severity
 from festinger.settings.tree import ProxySettings, UpstreamSettings
 
 

@@ -8,9 +8,9 @@ import pytest
 from tests.proxy.doors import PATIENCE
 from tests.proxy.noted import ANSWER, PATIENT_MS, Knowing, Today, block_of, known, scene, settled, told
 
+from festinger.observability.metrics import PROXY_MEMORY
 from festinger.proxy.injection.block import Line, NoteRef
 from festinger.proxy.injection.corrections import Present
-from festinger.seeing.metrics import PROXY_MEMORY
 from festinger.settings.tree import ProxySettings
 from festinger.world.recollection import Recollection
 from festinger.world.recollector import Place, Said

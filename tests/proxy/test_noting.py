@@ -10,12 +10,12 @@ from tests.proxy.injection.test_places import RESULT, SYSTEMS, TURNS
 from tests.proxy.noted import Knowing, Today, block_of, history, known, scene, told
 from tests.proxy.requests.wire import assistant, system, tool, user
 
+from festinger.observability.metrics import PROXY_PREFIX_CHANGED
 from festinger.proxy.injection.block import Line, NoteRef
 from festinger.proxy.injection.corrections import Present
 from festinger.proxy.injection.places import Modelfile, Position
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.routes import Protocol
-from festinger.seeing.metrics import PROXY_PREFIX_CHANGED
 from festinger.settings.tree import ProxySettings
 
 RAMANUJAN = known("ramanujan")

@@ -10,10 +10,9 @@ from tests.proxy.doors import PATIENCE
 from tests.proxy.noted import Scene, block_of, scene
 
 from festinger.app.doctor import check_settings
-from festinger.seeing.checks import Severity, worst
+from festinger.observability.checks import Severity, worst
 from festinger.settings.deployment import Deployment
-from festinger.settings.live import LiveSettings
-from festinger.settings.snapshot import Changed
+from festinger.settings.live import Changed, LiveSettings
 from festinger.settings.watch import watch
 
 PATIENT = "memory_deadline_ms: 10000"

@@ -15,17 +15,18 @@ from tests.proxy.recorded import recorder, recording
 from festinger.app.wiring import App
 from festinger.errors import StoreDown
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, SpaceId
+from festinger.observability.metrics import LISTED, PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
 from festinger.proxy import writer as writing
 from festinger.proxy.capture import Capture
 from festinger.proxy.entries import Logged, record_of
 from festinger.proxy.health import cause_of, check_capture, check_served, check_steadiness
-from festinger.proxy.spool import Spool, line_of
+from festinger.proxy.spool import Spool
 from festinger.proxy.writing import write
-from festinger.seeing.metrics import LISTED, PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
 from festinger.settings.tree import ProxySettings
 from festinger.store.exchanges import StoredExchange, Words, session_messages
 from festinger.store.requests import LoggedRequest, list_requests
-from festinger.text.redaction import Redacted, redact
+from festinger.store.spooled import line_of
+from festinger.text.secrets import Redacted, redact
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

@@ -19,7 +19,7 @@ from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Recalled
 from festinger.retrieval.turns import index_turns
 from festinger.retrieval.wish import wished
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.spaces import create_space
 

@@ -27,7 +27,7 @@ from festinger.retrieval.cue import read_cue
 from festinger.retrieval.desk import Size
 from festinger.retrieval.scoring import Asked
 from festinger.retrieval.wish import wished
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
 from festinger.store.vectors import VectorModel, ensure_index, halfvec

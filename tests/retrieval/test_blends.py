@@ -10,7 +10,7 @@ from festinger.errors import NotFound, Refused
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.retrieval.blends import blends_of, learn_blends, lessons, undo_blend
 from festinger.retrieval.mind import COMPONENTS, NO_SHIFT, taught
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store
 
 BASE = RetrievalSettings().alpha_cold

@@ -15,7 +15,7 @@ from festinger.memory.selector import Selector
 from festinger.retrieval.forgetting import forget
 from festinger.retrieval.record import recalls
 from festinger.store.pool import Store
-from festinger.text.cutting import MARK
+from festinger.text.blocks import MARK
 
 SECRET = "The heirloom is buried under the quillwort hedge."
 AROUND = "x" * 180 + " "

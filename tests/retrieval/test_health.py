@@ -9,10 +9,10 @@ from tests.retrieval.test_recall import Broken
 
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
+from festinger.observability.metrics import REGISTRY
 from festinger.retrieval.health import measure
 from festinger.retrieval.recall import recall
 from festinger.retrieval.wish import wished
-from festinger.seeing.metrics import REGISTRY
 from festinger.store.pool import Store
 
 DOOR = "a door of this test"

@@ -19,7 +19,7 @@ from festinger.retrieval.rerank import reordered
 from festinger.retrieval.scoring import is_dormant, thresholds_of, wakes
 from festinger.retrieval.weighing import Prior
 from festinger.retrieval.words import NOTHING_HELD, Held
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -8,10 +8,10 @@ from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
 from festinger.memory.revising import edit
+from festinger.observability.checks import Severity
 from festinger.retrieval.counting import recount
 from festinger.retrieval.health import check_words
 from festinger.retrieval.identifiers import pieces
-from festinger.seeing.checks import Severity
 
 IDENTIFIERS = (
     "T-1047", "foo_bar.py", "10.0.0.4", "ada@lovelace.example", "INV-2025-0031", "src/engine/gear.c", "v2.18.3",

@@ -30,7 +30,7 @@ from festinger.retrieval.mind import (
     taught,
     weighed_by,
 )
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store
 
 SETTINGS = RetrievalSettings()

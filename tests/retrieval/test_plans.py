@@ -7,7 +7,7 @@ import pytest
 from tests.retrieval.recalling import Recaller
 
 from festinger.retrieval.arms import LOOKED_AT, NO_MODEL, Q
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
 from festinger.store.vectors import VectorModel, ensure_index, for_model

@@ -15,11 +15,11 @@ from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.memory.history import page
 from festinger.memory.memory import Place
+from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.recall import recall
 from festinger.retrieval.record import recalls
 from festinger.retrieval.replay import replay
 from festinger.retrieval.wish import wished
-from festinger.seeing.metrics import RECALL_UNRECORDED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

@@ -9,7 +9,7 @@ from tests.retrieval.recalling import Recaller
 from tests.retrieval.test_hit import candidate
 
 from festinger.retrieval.substance import FOR_ASKING, FOR_LENGTH, LONG, SHORT, substance
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 
 ENOUGH = "x" * SHORT
 

@@ -18,7 +18,7 @@ from festinger.ids import MAIN_SPACE
 from festinger.memory.episodes.keeping import close
 from festinger.memory.kinds import kind_of
 from festinger.retrieval.turns import PART_CHARS, PIECE, cut, embed_turns, index_turns
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store
 from festinger.text.budget import count_tokens
 

@@ -3,7 +3,7 @@
 import pytest
 
 from festinger.retrieval.weighing import Prior, person_bonus, recency, weighted
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 
 DAY = 86_400.0
 

@@ -9,11 +9,10 @@ import structlog
 
 from festinger.errors import BadSetting, SettingPinned
 from festinger.ids import SpaceId
-from festinger.seeing.metrics import SETTINGS_REFUSED
+from festinger.observability.metrics import SETTINGS_REFUSED
 from festinger.settings.deployment import Deployment
-from festinger.settings.live import LiveSettings, Problem
-from festinger.settings.loaded import Kind, Row
-from festinger.settings.snapshot import Changed
+from festinger.settings.live import Changed, LiveSettings, Problem
+from festinger.settings.sources import Kind, Row
 
 LAB = SpaceId("lab")
 CANARY = "canary-5f1e6c-9921"

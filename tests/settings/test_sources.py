@@ -10,8 +10,7 @@ from festinger.errors import BadInput, BadSetting, UnknownSetting
 from festinger.ids import SpaceId
 from festinger.settings.deployment import Deployment, this_process
 from festinger.settings.keys import KEYS
-from festinger.settings.loaded import Kind, Loaded, Row
-from festinger.settings.sources import from_environment, load, load_from
+from festinger.settings.sources import Kind, Loaded, Row, from_environment, load, load_from
 from festinger.settings.tree import Settings
 
 CANARY = "canary-5f1e6c"

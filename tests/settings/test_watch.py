@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from festinger.settings.deployment import Deployment
-from festinger.settings.live import LiveSettings
-from festinger.settings.snapshot import Changed
+from festinger.settings.live import Changed, LiveSettings
 from festinger.settings.watch import folders, reread, watch
 
 SOON = 10

@@ -21,9 +21,9 @@ from festinger.app.wiring import App
 from festinger.cli import gutask, main
 from festinger.embedding import registry, reranker
 from festinger.events.catalogue import CATALOGUE
+from festinger.observability.metrics import LISTED
+from festinger.observability.pages import every_error
 from festinger.proxy import routes
-from festinger.seeing.metrics import LISTED
-from festinger.seeing.pages import every_error
 from festinger.settings.keys import ALIASES, KEYS
 from festinger.web.admin import ROUTES
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.seeing.metrics import DEGRADED
+from festinger.observability.metrics import DEGRADED
 from festinger.store.caches import MEGABYTE, BoundedCache, shares
 
 

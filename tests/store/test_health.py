@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from festinger.clock import system_clock
-from festinger.seeing.checks import Check, Severity
+from festinger.observability.checks import Check, Severity
 from festinger.settings.tree import StoreSettings
 from festinger.store.backup import AUTOMATIC
 from festinger.store.health import check_backups, check_store

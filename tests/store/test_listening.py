@@ -7,7 +7,7 @@ from tests.store.relay import relay_to
 
 from festinger.errors import StoreDown
 from festinger.ids import SpaceId
-from festinger.seeing.checks import Severity
+from festinger.observability.checks import Severity
 from festinger.settings.tree import StoreSettings
 from festinger.store.listening import Hearing, Listener, check_listening
 from festinger.store.pool import Store, open_store

@@ -251,7 +251,7 @@ async def test_a_connection_apart_has_no_limits_and_is_in_autocommit(store: Stor
 
 
 async def test_the_gauges_say_how_many_connections_there_are(store: Store) -> None:
-    from festinger.seeing.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING
+    from festinger.observability.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING
 
     store.measure()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from festinger.store.spooled import BAD, cut_files, line_of, record_in
-from festinger.text.cutting import MARK, cuts
+from festinger.text.blocks import MARK, cuts
 
 SECRET = "The spare key hangs behind the quokka painting"
 CUTS = list(cuts([SECRET]))

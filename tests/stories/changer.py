@@ -18,12 +18,12 @@ from tests.store.homes import Home, opened
 from festinger.app.tuning import change_setting
 from festinger.app.wiring import App, Start, open_app
 from festinger.events.event import Event
-from festinger.seeing.logs import leave_to_the_program
+from festinger.observability.logs import leave_to_the_program
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import Query
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
 
 KEY = "jobs.max_waiting"
 TABLE = Query(

@@ -13,7 +13,7 @@ from tests.stories.stage import PATIENCE_S, Got, Stage, stage
 
 from festinger.app.access import issue_key
 from festinger.ids import EVERY_SPACE, MAIN_SPACE
-from festinger.seeing.checks import Severity
+from festinger.observability.checks import Severity
 from festinger.store.keys import Role
 from festinger.store.requests import find_request
 

@@ -9,7 +9,7 @@ import pytest
 from tests.stories.plot import note_in
 from tests.stories.stage import Stage, stage
 
-from festinger.seeing.metrics import PROXY_PREFIX_CHANGED
+from festinger.observability.metrics import PROXY_PREFIX_CHANGED
 
 NAMES = (
     "gnommoweb",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.text.cues import Cue, cues
-from festinger.text.normal import normalised
+from festinger.text.normalize import normalised
 from festinger.text.tokens import tokens
 
 ISA, ISPART = True, False

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from festinger.text import asserted, cues, matching, operands
+from festinger.text import assertion, cues, operands
 from festinger.text.tokens import tokens
 
 Heard = list[tuple[str, str, str]]
@@ -32,7 +32,7 @@ def taken_nothing(*, cues: list[cues.Cue], until: int) -> cues.Taken:
     return TAKEN(cues=cues, until=0)
 
 
-def any_context(reading: asserted.Reading, last: int, **_more: Any) -> operands.Operand | None:
+def any_context(reading: assertion.Reading, last: int, **_more: Any) -> operands.Operand | None:
     return operands.context_after(reading, last, dimensions=(), is_common=never)
 
 
@@ -40,10 +40,10 @@ TAKEN = cues.Taken
 
 GUARDS: Mapping[str, tuple[Any, str, Any, str, Heard]] = {
     "the longer pattern wins": (
-        matching, "PARTS", NOBODY, "dobby is a member of agent_pool", [("dobby", "agent_pool", "membership")],
+        cues, "PARTS", NOBODY, "dobby is a member of agent_pool", [("dobby", "agent_pool", "membership")],
     ),
     "a kind is no thing": (
-        matching, "_KINDS", NOBODY, "gnommoweb is a kind of repo", [("gnommoweb", "repo", "type")],
+        cues, "_KINDS", NOBODY, "gnommoweb is a kind of repo", [("gnommoweb", "repo", "type")],
     ),
     "an object is no subject again": (
         cues, "Taken", taken_nothing, "gnommoweb belongs to dobby is a bot", [("gnommoweb", "dobby", "membership")],
@@ -59,12 +59,12 @@ GUARDS: Mapping[str, tuple[Any, str, Any, str, Heard]] = {
     "a number says nothing": (operands, "is_number", never, "gnommoweb is a 42", []),
     "a pronoun is nobody": (operands, "_PRONOUNS", NOBODY, "yesterday is a holiday", []),
     "what is pointed at is of the moment": (operands, "_POINTING", NOBODY, "the file is a symlink", []),
-    "a question asserts nothing": (asserted, "_QUESTION", NOTHING, "so gnommoweb is a repo?", []),
+    "a question asserts nothing": (assertion, "_QUESTION", NOTHING, "so gnommoweb is a repo?", []),
     "what is supposed is not said": (
-        asserted.Reading, "_supposes", never, "if gnommoweb is a repo we clone it", [],
+        assertion.Reading, "_supposes", never, "if gnommoweb is a repo we clone it", [],
     ),
-    "what is denied is not said": (asserted.Reading, "_denies", never, "I don't think gnommoweb is a repo", []),
-    "what is quoted is not said": (asserted, "_QUOTED", NOTHING, 'he wrote "gnommoweb is a repo" there', []),
+    "what is denied is not said": (assertion.Reading, "_denies", never, "I don't think gnommoweb is a repo", []),
+    "what is quoted is not said": (assertion, "_QUOTED", NOTHING, 'he wrote "gnommoweb is a repo" there', []),
 }  # fmt: skip
 
 

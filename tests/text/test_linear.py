@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from festinger.text.cues import cues
-from festinger.text.retractions import retractions
+from festinger.text.cues import cues, retractions
 from festinger.text.tokens import tokens
 
 HOSTILE = {

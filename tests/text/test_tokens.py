@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from festinger.text.normal import normalised
+from festinger.text.normalize import normalised
 from festinger.text.tokens import content, token_texts, tokens
 from festinger.text.words import FUNCTION_WORDS
 

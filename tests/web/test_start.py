@@ -12,7 +12,7 @@ from tests.web.asgi import ask
 from tests.web.desk import desk
 
 from festinger.app.keeper import Keeper
-from festinger.seeing.checks import Check, Severity, fail, ok, warn
+from festinger.observability.checks import Check, Severity, fail, ok, warn
 from festinger.web.admin import admin
 from festinger.web.pages import page
 from festinger.web.start import clients, next_steps

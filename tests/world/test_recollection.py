@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import Origin
-from festinger.settings.tree import WorldSettings
+from festinger.settings.beliefs import WorldSettings
 from festinger.world.claims import Claim
 from festinger.world.concept import SoasRow, effective, saliency
 from festinger.world.edge import UrdEdge

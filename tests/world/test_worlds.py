@@ -14,7 +14,7 @@ from tests.world.worldly import Bench, kept, queue, table
 
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
-from festinger.seeing.checks import Severity
+from festinger.observability.checks import Severity
 from festinger.settings.tree import StoreSettings
 from festinger.store.listening import Listener
 from festinger.store.pool import Store, open_store

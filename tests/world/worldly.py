@@ -10,7 +10,7 @@ from tests.events.wiring import Wired
 from tests.jobs.desk import Hands, rows, run_sql
 
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId, SpaceId, cause, id_maker
-from festinger.settings.tree import WorldSettings
+from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
 from festinger.world.desk import Desk

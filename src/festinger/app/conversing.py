@@ -24,13 +24,8 @@ from festinger.memory.episodes.episode import ClosedBy, State
 from festinger.memory.episodes.keeping import SUM_UP, close, close_stale, cut_old_turns, kept_since
 from festinger.memory.episodes.lessons import tie_decision
 from festinger.memory.episodes.listing import page
-from festinger.memory.episodes.summing import (
-    SUMMARISE,
-    ask_for_summary,
-    sum_up,
-    summarise,
-    take_up,
-)
+from festinger.memory.episodes.retelling import SUMMARISE
+from festinger.memory.episodes.summing import ask_for_summary, sum_up, summarise, take_up
 from festinger.memory.extract.model_reader import read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.memory import Place

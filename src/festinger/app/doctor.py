@@ -21,9 +21,9 @@ from festinger.llm.health import check_models
 from festinger.llm.port import Model, Purpose
 from festinger.memory.health import check_censors, check_memory
 from festinger.memory.refusals import check_refusals
+from festinger.observability.checks import Check, Severity, fail, ok, warn, worst
 from festinger.outcomes.health import check_outcomes
 from festinger.retrieval.health import check_words
-from festinger.seeing.checks import Check, Severity, fail, ok, warn, worst
 from festinger.settings.live import LiveSettings
 from festinger.store.health import check_store
 from festinger.store.listening import check_listening

@@ -19,6 +19,7 @@ import structlog
 from festinger.app.tray import Page, Tray
 from festinger.errors import BadInput, FestingerError, NotAuthorised, NotFound, Unavailable
 from festinger.ids import SpaceId
+from festinger.observability.metrics import PROPOSALS_FOLDER_REFUSED
 from festinger.proposals.effects import ONE_BY_ONE
 from festinger.proposals.inbox import Standing, standing
 from festinger.proposals.proposal import Proposal, State
@@ -34,7 +35,6 @@ from festinger.proposals.sheet import (
 )
 from festinger.proposals.shelf import MOST, Wanted
 from festinger.proposals.verdict import Author, Channel, Proof, Said
-from festinger.seeing.metrics import PROPOSALS_FOLDER_REFUSED
 from festinger.settings.proposals import FolderSettings
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from festinger.store.home import Layout
 from festinger.store.pool import Transaction
 from festinger.store.spooled import cut_files
 from festinger.store.sweeping import vacuum
-from festinger.text.cutting import Cut
+from festinger.text.blocks import Cut
 from festinger.world.desk import Follow, follow_nothing
 from festinger.world.forgetting import forget_message
 

@@ -35,7 +35,7 @@ from festinger.proposals.sight import COMPARE, sight, sight_in
 from festinger.proposals.sighting import Sighted, Suggestion
 from festinger.proposals.surfacing import observed, still_observed
 from festinger.proposals.value import muted_until, values
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:

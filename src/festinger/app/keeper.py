@@ -21,7 +21,7 @@ from festinger.app.loops import LoopDesk, NoLoops
 from festinger.app.wiring import App
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
-from festinger.seeing.checks import Check
+from festinger.observability.checks import Check
 from festinger.settings.live import LiveSettings
 from festinger.store.keys import ApiKey, Role
 from festinger.store.sessions import Session

@@ -17,8 +17,7 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from festinger.app.asking import Asking
-from festinger.app.conversations import OWNER, Conversations
-from festinger.app.conversations import origin_of as origin_of
+from festinger.app.conversations import OWNER, Conversations, origin_of
 from festinger.app.feed import follow_events
 from festinger.app.forgetting import forgetting_of
 from festinger.app.opening import Opening
@@ -46,6 +45,7 @@ from festinger.memory.splitting import Parted, split
 from festinger.memory.states import meant
 from festinger.memory.undoing import Undone, undo
 from festinger.memory.why import Why, why
+from festinger.observability.logs import leave_to_the_program
 from festinger.outcomes.desk import Reporter
 from festinger.outcomes.observed import Observed
 from festinger.outcomes.outcome import How
@@ -55,11 +55,10 @@ from festinger.outcomes.recalls import observe_recall
 from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Recalled
 from festinger.retrieval.wish import wished
-from festinger.seeing.logs import leave_to_the_program
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.settings.tree import Settings
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
 from festinger.world.conflicts import Conflict
 from festinger.world.decisions import Judge, Verdict, decide
 

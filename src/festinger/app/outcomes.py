@@ -20,6 +20,7 @@ from festinger.jobs.work import Queue
 from festinger.memory.memory import Place
 from festinger.memory.repairing import TakenBack
 from festinger.memory.selector import Selector
+from festinger.observability.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
 from festinger.outcomes.correcting import CORRECT, take_to_judges
 from festinger.outcomes.desk import Desk, Reporter
 from festinger.outcomes.journal import outcomes_of
@@ -29,8 +30,7 @@ from festinger.outcomes.reads import prune_reads, stage
 from festinger.outcomes.repairing import give_back, take_back
 from festinger.outcomes.report import prune_batches
 from festinger.outcomes.surfacing import MOST_EXPIRED, expire, surface, surfaced_lately
-from festinger.seeing.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from festinger.llm.choose import AUTO
 from festinger.settings.tree import LlmSettings
-from festinger.text.loopback import is_nearby
+from festinger.text.addresses import is_nearby
 
 CALLS_PER_HOUR = 120
 HOSTED = (":cloud", "-cloud")

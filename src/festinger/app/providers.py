@@ -21,8 +21,8 @@ from festinger.judge.pair_reader import PairReader
 from festinger.judge.pair_reader import adapter_path as relation_adapter
 from festinger.judge.small import OnnxPairs
 from festinger.memory.extract.classifier import adapter_path as statement_adapter
+from festinger.observability.metrics import DEGRADED
 from festinger.retrieval.applies import adapter_path as note_adapter
-from festinger.seeing.metrics import DEGRADED
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

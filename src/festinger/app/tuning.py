@@ -14,10 +14,8 @@ import structlog
 from festinger.events.shape import MAX_TEXT
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
 from festinger.settings.keys import find, shown
-from festinger.settings.live import Problem
-from festinger.settings.loaded import Kind, Setting
-from festinger.settings.snapshot import Changed
-from festinger.settings.sources import from_row
+from festinger.settings.live import Changed, Problem
+from festinger.settings.sources import Kind, Setting, from_row
 from festinger.store.config import ConfigRow, delete_config, put_config
 from festinger.store.pool import Transaction
 from festinger.store.runs import Run, runs_that_pin

@@ -59,8 +59,8 @@ from festinger.retrieval import health as retrieval_health
 from festinger.retrieval.applies import NoteReader
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
-from festinger.settings.loaded import Row
 from festinger.settings.master_key import MasterKey
+from festinger.settings.sources import Row
 from festinger.settings.vault import Vault
 from festinger.store.config import ROOM as SETTINGS_ROOM
 from festinger.store.config import config_rows
@@ -74,7 +74,7 @@ from festinger.store.models import model_endpoint
 from festinger.store.pool import Store, in_transaction, open_store
 from festinger.store.rotation import settled
 from festinger.store.versions import Change
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
 
 Progress = Callable[[str], None]
 

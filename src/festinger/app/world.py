@@ -23,7 +23,7 @@ from festinger.llm.call import Caller
 from festinger.llm.port import Model, Purpose
 from festinger.memory.repairing import TakenBack
 from festinger.memory.selector import Selector, messages_there
-from festinger.settings.tree import WorldSettings
+from festinger.settings.beliefs import WorldSettings
 from festinger.store.costs import StoredLedger
 from festinger.store.pool import Transaction
 from festinger.text.vocabulary import is_common

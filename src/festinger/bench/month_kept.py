@@ -24,8 +24,8 @@ from festinger.memory.memory import Memory, Place
 from festinger.memory.wanted import Wanted
 from festinger.store.exchanges import messages
 from festinger.text.blocks import CLOSE, OPEN
-from festinger.text.fold import fold
-from festinger.text.redaction import redact
+from festinger.text.normalize import fold
+from festinger.text.secrets import redact
 from festinger.world.why import why
 
 CALLS = "calls"

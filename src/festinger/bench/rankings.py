@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from festinger.app.wiring import App
-from festinger.embedding.embedder import Purpose
+from festinger.embedding.profiles import Purpose
 from festinger.errors import CannotStart
 from festinger.text.words import FUNCTION_WORDS
 

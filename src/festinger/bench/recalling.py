@@ -31,7 +31,8 @@ from festinger.bench.suite import silence
 from festinger.bench.toy import Toy
 from festinger.bench.wearing import worn
 from festinger.clock import system_stopwatch
-from festinger.embedding.embedder import Embedder, Purpose
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.profiles import Purpose
 from festinger.errors import CannotStart, StoreDown
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, SessionId, SpaceId
 from festinger.memory.given import Cleaned, Given, marked
@@ -40,6 +41,7 @@ from festinger.memory.memory import Place
 from festinger.memory.prepared import Prepared
 from festinger.memory.storing import put_unheard
 from festinger.memory.vectors import embed
+from festinger.observability.logs import configure
 from festinger.retrieval.arms import embed_cue, find, read_words, size_of
 from festinger.retrieval.counting import recount
 from festinger.retrieval.cue import read_cue
@@ -47,14 +49,13 @@ from festinger.retrieval.desk import Desk
 from festinger.retrieval.recall import recall
 from festinger.retrieval.scoring import VECTOR_ARM
 from festinger.retrieval.wish import wished
-from festinger.seeing.logs import configure
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.store.pool import Plan
 from festinger.store.postmaster import postmaster_of
 from festinger.store.queries import queries_of
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, drop_index, ensure_index
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
 
 Q = queries_of("festinger.store")
 

@@ -26,7 +26,7 @@ from festinger.bench.large_world import name
 from festinger.bench.recalling import MODEL, PART, put_texts
 from festinger.bench.suite import silence
 from festinger.clock import system_stopwatch
-from festinger.embedding.embedder import Purpose
+from festinger.embedding.profiles import Purpose
 from festinger.errors import CannotStart
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId, SpaceId
 from festinger.judge.judgement import Judgement
@@ -38,12 +38,12 @@ from festinger.memory.kinds import Kind
 from festinger.memory.learn import learn
 from festinger.memory.memory import Place
 from festinger.memory.vectors import Words, embed
-from festinger.seeing.logs import configure
+from festinger.observability.logs import configure
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.store.queries import queries_of
 from festinger.store.vectors import VectorModel, drop_index, ensure_index, nearest
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
 
 Q = queries_of("festinger.bench")
 STORE = queries_of("festinger.store")

@@ -22,14 +22,14 @@ from festinger.bench.suite import silence
 from festinger.clock import system_stopwatch
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, SessionId
 from festinger.memory.memory import Place
+from festinger.observability.logs import configure
 from festinger.outcomes.desk import Reporter
-from festinger.outcomes.outcome import Outcome
 from festinger.outcomes.protocol import ObservationProtocol
-from festinger.seeing.logs import configure
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.store.queries import queries_of
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
+from festinger.world.corroboration import Outcome
 
 Q = queries_of("festinger.store")
 

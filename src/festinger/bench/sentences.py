@@ -19,7 +19,8 @@ from festinger.bench.result import Metric, Sample, at_least, at_most
 from festinger.bench.server import bare_environment
 from festinger.bench.suite import PRODUCT, Bench, Measured
 from festinger.clock import system_stopwatch
-from festinger.embedding.embedder import Embedder, Purpose, Supplies
+from festinger.embedding.embedder import Embedder, Supplies
+from festinger.embedding.profiles import Purpose
 from festinger.embedding.registry import open_embedder
 from festinger.errors import CannotStart
 from festinger.settings.tree import EmbeddingSettings

@@ -24,7 +24,8 @@ from festinger.bench.result import Metric, Op, Sample, System, at_least, at_most
 from festinger.bench.stores import STORES, Asked, Texts, asked_of
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.toy import Toy
-from festinger.embedding.embedder import Embedder, Purpose, Supplies
+from festinger.embedding.embedder import Embedder, Supplies
+from festinger.embedding.profiles import Purpose
 from festinger.embedding.registry import open_embedder
 from festinger.settings.tree import EmbeddingSettings
 

@@ -21,11 +21,11 @@ from festinger.app.wiring import App, Start, open_app
 from festinger.bench.large_world import FULL, QUICK, Prose, Size, name, statements
 from festinger.clock import system_stopwatch
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId, cause
-from festinger.seeing.logs import configure
+from festinger.observability.logs import configure
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.text.cues import cues
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
 from festinger.text.tokens import tokens
 from festinger.world.bulk import state_many
 from festinger.world.edge import Source, Statement

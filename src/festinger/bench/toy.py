@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.embedding.embedder import Embedder, Purpose, Vector
-from festinger.embedding.profiles import REFERENCE, Profile, bundled_profiles
+from festinger.embedding.embedder import Embedder, Vector
+from festinger.embedding.profiles import REFERENCE, Profile, Purpose, bundled_profiles
 
 FALLS = 0.5
 """How fast directions lose their share: the second has so many times less than the first as two to this power."""

@@ -30,11 +30,12 @@ from festinger.memory.given import Given
 from festinger.memory.memory import Place
 from festinger.memory.states import find_all
 from festinger.outcomes.desk import Reporter
-from festinger.outcomes.outcome import How, Outcome
+from festinger.outcomes.outcome import How
 from festinger.outcomes.recalls import observe_recall
 from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Recalled
 from festinger.retrieval.wish import wished
+from festinger.world.corroboration import Outcome
 
 LOCOMO = "locomo"
 CUT = 10

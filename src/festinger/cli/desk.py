@@ -165,9 +165,9 @@ class Desk:
 
     def configure_logs(self, settings: "LiveSettings | None" = None) -> None:
         """Set the log up: as the settings say for a process that stays, warnings only for a command."""
-        from festinger.seeing.logs import configure
+        from festinger.observability.logs import configure
         from festinger.settings.tree import LogSettings
-        from festinger.text.redaction import without_secrets
+        from festinger.text.secrets import without_secrets
 
         chosen = settings.now.log if settings else LogSettings()
         level = chosen.level if self.door != "cli" or chosen.level == "debug" else "warning"

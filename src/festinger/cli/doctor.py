@@ -11,7 +11,7 @@ from festinger.cli.desk import Desk
 from festinger.errors import CannotStart, FestingerError, Unavailable
 
 if TYPE_CHECKING:
-    from festinger.seeing.checks import Check
+    from festinger.observability.checks import Check
     from festinger.settings.live import LiveSettings
 
 MARKS = {"ok": "ok", "warn": "WARN", "fail": "FAIL"}
@@ -27,7 +27,7 @@ async def doctor(desk: Desk) -> int:
 
     Example: festinger doctor --json
     """
-    from festinger.seeing.checks import Check, Severity, worst
+    from festinger.observability.checks import Check, Severity, worst
 
     settings = desk.settings()
     # What only the server knows (its queue, its prompts, its upstream's answers) it says itself.
@@ -48,8 +48,8 @@ async def doctor(desk: Desk) -> int:
 async def _check_server(settings: "LiveSettings") -> "Check":
     """Whether the server of this home runs, and where."""
     from festinger.app.local_server import base_of
+    from festinger.observability.checks import ok, warn
     from festinger.proxy.remote import remote
-    from festinger.seeing.checks import ok, warn
 
     found, bound = find_local(settings), settings.now.server
     url = found.url if found else base_of(bound.host, bound.port)

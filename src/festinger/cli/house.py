@@ -20,6 +20,7 @@ from festinger.cli.porch import Plan
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.memory.desk import Terms
+from festinger.observability.checks import Check
 from festinger.proxy.attendant import Attendant
 from festinger.proxy.chronicle import Chronicle
 from festinger.proxy.door import ASGIApp
@@ -34,7 +35,6 @@ from festinger.proxy.restating import restating
 from festinger.proxy.spool import Spool
 from festinger.proxy.statements import StoredLearner
 from festinger.proxy.writer import Writer
-from festinger.seeing.checks import Check
 from festinger.settings.watch import watch
 from festinger.store.home import Layout
 from festinger.web.admin import admin

@@ -8,7 +8,7 @@ from festinger.app.tuning import change_setting, pinned_elsewhere, reset_setting
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.ids import EVERY_SPACE
-from festinger.settings.loaded import Setting
+from festinger.settings.sources import Setting
 
 Key = Annotated[str, typer.Argument(help="Name of the setting; a bare name where it is unique.")]
 ForSpace = Annotated[bool, typer.Option("--only-this-space", help="For the space of `--space` alone.")]

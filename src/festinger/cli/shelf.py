@@ -163,7 +163,7 @@ class FromStore:
         return [as_sent(each.as_json()) for each in done]
 
     def _given(self, statement: Document) -> "Given":
-        from festinger.app.memory import origin_of
+        from festinger.app.conversations import origin_of
         from festinger.errors import BadInput
         from festinger.ids import MemoryId, Origin
         from festinger.memory.given import Given

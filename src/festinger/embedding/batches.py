@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from festinger.embedding.embedder import Vector
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
-from festinger.seeing.metrics import EMBEDDING_FAILED, EMBEDDING_HALVED
+from festinger.observability.metrics import EMBEDDING_FAILED, EMBEDDING_HALVED
 
 Call = Callable[[Sequence[str]], Awaitable[list[Vector]]]
 Failure = ProviderDown | ProviderRefused

@@ -13,7 +13,7 @@ from festinger.embedding.batches import Failure, Outcome, all_or_error
 from festinger.embedding.embedder import Embedder, Vector, readable
 from festinger.embedding.profiles import Profile, Purpose
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
-from festinger.seeing.metrics import EMBEDDING_CACHED
+from festinger.observability.metrics import EMBEDDING_CACHED
 
 SIZE = 10_000
 """Vectors kept; with 384 dimensions about 15 MB."""

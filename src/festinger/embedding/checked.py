@@ -13,7 +13,7 @@ from festinger.embedding.embedder import Engine, Rows, Supplies, Vector, readabl
 from festinger.embedding.profiles import Profile, Purpose
 from festinger.embedding.vectors import vectors
 from festinger.errors import ProviderDown
-from festinger.seeing.metrics import EMBEDDING_SECONDS, EMBEDDING_TEXTS
+from festinger.observability.metrics import EMBEDDING_SECONDS, EMBEDDING_TEXTS
 
 
 class CheckedEmbedder:

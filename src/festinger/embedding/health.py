@@ -13,7 +13,7 @@ from festinger.embedding.none import NAME as NONE
 from festinger.embedding.profiles import Profile, Purpose
 from festinger.embedding.reranker import Reranker
 from festinger.errors import Unavailable
-from festinger.seeing.checks import Check, fail, ok, warn
+from festinger.observability.checks import Check, fail, ok, warn
 
 
 async def check_embedder(embedder: Embedder, *, at: datetime) -> Sequence[Check]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from festinger.embedding.embedder import Supplies
 from festinger.errors import BadSetting, ProviderDown, ProviderRefused
-from festinger.text.loopback import stays_here
+from festinger.text.addresses import stays_here
 
 WANTED = (
     "model.onnx",

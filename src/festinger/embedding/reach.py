@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from festinger.errors import BadSetting, ProviderRefused
-from festinger.text.loopback import is_forbidden, stays_here
+from festinger.text.addresses import is_forbidden, stays_here
 
 
 def allowed(url: str, *, offline: bool) -> str:

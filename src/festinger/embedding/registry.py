@@ -16,7 +16,7 @@ from festinger.embedding.embedder import Embedder, Engine, Supplies
 from festinger.embedding.none import NoEngine
 from festinger.embedding.profiles import profile_of
 from festinger.errors import BadSetting, CannotStart, Unavailable
-from festinger.seeing.metrics import DEGRADED
+from festinger.observability.metrics import DEGRADED
 
 GROUP = "festinger.embedders"
 

@@ -21,7 +21,7 @@ from tokenizers import Encoding, Tokenizer
 
 from festinger.embedding.quiet import faults, ort
 from festinger.errors import ProviderRefused, WeightsUnfit
-from festinger.seeing.metrics import EMBEDDING_CLIPPED
+from festinger.observability.metrics import EMBEDDING_CLIPPED
 
 A = TypeVar("A")
 B = TypeVar("B")

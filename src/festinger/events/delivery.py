@@ -16,8 +16,8 @@ from festinger.events.event import Event, event_of
 from festinger.events.outbox import Outbox, Subscription
 from festinger.events.shape import MAX_TEXT
 from festinger.ids import EventId, SpaceId
-from festinger.seeing.metrics import EVENTS_DEAD, EVENTS_DELIVERED
-from festinger.seeing.trace import on_behalf_of
+from festinger.observability.metrics import EVENTS_DEAD, EVENTS_DELIVERED
+from festinger.observability.trace import on_behalf_of
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 

@@ -7,7 +7,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 from festinger.events.lag import dead_deliveries, lags
-from festinger.seeing.checks import Check, fail, ok, warn
+from festinger.observability.checks import Check, fail, ok, warn
 from festinger.store.pool import Store
 
 PATIENCE = timedelta(seconds=60)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from festinger.ids import EventId, SpaceId
-from festinger.seeing.metrics import EVENTS_LAG
+from festinger.observability.metrics import EVENTS_LAG
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of
 

@@ -19,8 +19,8 @@ from festinger.events.catalogue import shape_of
 from festinger.events.event import Delivery, Event, Happening
 from festinger.events.shape import check_payload
 from festinger.ids import AgentId, EventId, NewId, SessionId, SpaceId, TraceId
-from festinger.seeing.metrics import EVENTS_WRITTEN
-from festinger.seeing.trace import present_request
+from festinger.observability.metrics import EVENTS_WRITTEN
+from festinger.observability.trace import present_request
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

@@ -24,7 +24,7 @@ from festinger.jobs.courtesy import Courtesy
 from festinger.jobs.retries import PATIENT, retry_after
 from festinger.jobs.run import Cancelled, Run
 from festinger.jobs.work import End, Ending, Watch, Work
-from festinger.seeing.metrics import JOBS_DONE, JOBS_SECONDS
+from festinger.observability.metrics import JOBS_DONE, JOBS_SECONDS
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 

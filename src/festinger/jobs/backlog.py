@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from festinger.jobs.work import Queue
-from festinger.seeing.metrics import JOBS_WAITING
+from festinger.observability.metrics import JOBS_WAITING
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of
 

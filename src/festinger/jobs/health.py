@@ -9,7 +9,7 @@ from festinger.jobs.attempt import Desk
 from festinger.jobs.backlog import PATIENCE, backlog
 from festinger.jobs.deadletters import State, list_jobs
 from festinger.jobs.stalled import SILENT_SECONDS
-from festinger.seeing.checks import Check, fail, ok, warn
+from festinger.observability.checks import Check, fail, ok, warn
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.jobs")

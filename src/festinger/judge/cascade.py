@@ -25,7 +25,7 @@ from festinger.judge.records import Desk
 from festinger.judge.small import PairModel, judge_by_model
 from festinger.judge.waiting import LLM
 from festinger.llm.port import Model
-from festinger.seeing.metrics import DEGRADED
+from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
 
 AT_ONCE = 4

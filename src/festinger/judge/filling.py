@@ -10,7 +10,7 @@ from festinger.judge.judgement import Guard, Judgement, Relation
 from festinger.judge.opposites import exclusive, opposed
 from festinger.judge.reading import Reading, is_negation
 from festinger.judge.statement import WRITTEN, Holding, Slot
-from festinger.text.fold import fold
+from festinger.text.normalize import fold
 from festinger.text.words import FUNCTION_WORDS
 
 _WISHES = frozenset({"think"})

@@ -18,7 +18,7 @@ from festinger.judge.statement import Statement, later
 from festinger.judge.waiting import LLM
 from festinger.llm.port import Message, Model, Shape
 from festinger.llm.prompts import prompt_of
-from festinger.seeing.metrics import JUDGE_FAILURES
+from festinger.observability.metrics import JUDGE_FAILURES
 
 LONGEST = 8000
 """Characters of a statement that a model is shown; no memory is longer."""

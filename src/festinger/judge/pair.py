@@ -11,7 +11,7 @@ from uuid import UUID
 
 from festinger.judge.judgement import Judgement, Relation
 from festinger.judge.statement import NOTHING_KNOWN, Features, Statement
-from festinger.text.fold import fold
+from festinger.text.normalize import fold
 
 HASH_BYTES = 16
 

@@ -19,7 +19,7 @@ from festinger.judge.guards import Compared
 from festinger.judge.judgement import Current, Judgement, Relation, unsure
 from festinger.judge.pair import Pair
 from festinger.judge.statement import WRITTEN, later
-from festinger.text.sentences import sentences_in
+from festinger.text.words import sentences_in
 
 NAME = "reader@1"
 ADAPTER = "relations.safetensors"

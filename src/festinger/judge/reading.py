@@ -15,9 +15,8 @@ from festinger.judge.slots import Sentence, slots
 from festinger.judge.statement import Slot
 from festinger.judge.stems import stem
 from festinger.judge.wordlists import kinds, members, phrases, words
-from festinger.text.fold import fold
-from festinger.text.lead_ins import without_lead_in
-from festinger.text.normal import normalised
+from festinger.text.hygiene import without_lead_in
+from festinger.text.normalize import fold, normalised
 from festinger.text.words import FUNCTION_WORDS
 from festinger.text.words import words as text_words
 

@@ -20,7 +20,7 @@ from festinger.ids import NewId, SpaceId, TraceId
 from festinger.judge.judgement import Current, Guard, Judgement, Relation, by_person
 from festinger.judge.pair import Decided, Opinion, Pair, Record, Waiting
 from festinger.judge.waiting import MAX_TRIES, next_try
-from festinger.seeing.trace import present_request
+from festinger.observability.trace import present_request
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from festinger.errors import BadInput, ProviderRefused
-from festinger.text.loopback import is_forbidden, stays_here
+from festinger.text.addresses import is_forbidden, stays_here
 
 
 class ProviderName(StrEnum):

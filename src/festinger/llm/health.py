@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, Overloaded
 from festinger.llm.port import Message, Model, Purpose, Role
-from festinger.seeing.checks import Check, fail, ok, warn
+from festinger.observability.checks import Check, fail, ok, warn
 
 HELLO = (Message(role=Role.USER, text="Answer with the single word: ready."),)
 

@@ -23,7 +23,7 @@ from festinger.llm.guards import Guards, within
 from festinger.llm.port import Chunk, Message, Provider, Purpose, Reply, Shape, Usage, prompt_hash
 from festinger.llm.prices import price
 from festinger.llm.reading import LONGEST_CHARS, Flaw
-from festinger.seeing.metrics import DEGRADED, LLM_CALLS, LLM_COST, LLM_SECONDS, LLM_TOKENS
+from festinger.observability.metrics import DEGRADED, LLM_CALLS, LLM_COST, LLM_SECONDS, LLM_TOKENS
 
 log = structlog.get_logger()
 

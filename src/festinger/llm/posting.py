@@ -13,7 +13,7 @@ import httpx2
 from festinger import __version__
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.llm.endpoint import Resolve, refuse_forbidden, resolve_host
-from festinger.text.loopback import stays_here
+from festinger.text.addresses import stays_here
 
 SECONDS = 10.0
 TRY_AGAIN = frozenset({408, 425, 429})

@@ -17,8 +17,8 @@ from festinger.memory.given import Said
 from festinger.store.forgotten import Forgotten, Ledger, append
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.text.cutting import Cut, cuts
-from festinger.text.sentences import sentences_in
+from festinger.text.blocks import Cut, cuts
+from festinger.text.words import sentences_in
 
 Q = queries_of("festinger.memory")
 

@@ -21,9 +21,9 @@ from festinger.memory.given import Said
 from festinger.memory.memory import Place
 from festinger.memory.panel import Panel
 from festinger.memory.sizing import Sizing
-from festinger.settings.tree import EpisodesSettings, MemorySettings
+from festinger.settings.beliefs import EpisodesSettings, MemorySettings
 from festinger.store.pool import Store, Transaction
-from festinger.text.redaction import Redacted, redact
+from festinger.text.secrets import Redacted, redact
 from festinger.world.desk import Desk as WorldDesk
 
 Surfaced = Callable[[Place, int], Awaitable[Collection[MemoryId]]]

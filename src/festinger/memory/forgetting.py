@@ -32,7 +32,7 @@ from festinger.store.forgotten import Ledger
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.sweeping import sweep
-from festinger.text.cutting import Cut, cuts
+from festinger.text.blocks import Cut, cuts
 from festinger.world.memories import erase_memory_conflicts
 from festinger.world.writing import hold
 

@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 from hashlib import sha256
 
-from festinger.text.fold import fold
-from festinger.text.lead_ins import without_lead_in
+from festinger.text.hygiene import without_lead_in
+from festinger.text.normalize import fold
 from festinger.text.words import FUNCTION_WORDS, words
 
 MARK_BYTES = 16

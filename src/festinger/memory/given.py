@@ -20,9 +20,8 @@ from festinger.judge.reading import read
 from festinger.judge.statement import Slot, Statement
 from festinger.memory.gist import fold_mark, gist_mark
 from festinger.memory.kinds import Kind, SourceTag, kind_of
-from festinger.text.fold import fold
-from festinger.text.normal import HIDDEN, UNSEEN
-from festinger.text.redaction import Redact, redact
+from festinger.text.normalize import HIDDEN, UNSEEN, fold
+from festinger.text.secrets import Redact, redact
 
 LONGEST = 8_000
 LONGEST_SUBJECT = 200

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from festinger.ids import SpaceId
 from festinger.memory.desk import Desk
-from festinger.seeing.checks import Check, ok, warn
-from festinger.seeing.metrics import (
+from festinger.observability.checks import Check, ok, warn
+from festinger.observability.metrics import (
     MEMORY_EPISODES_UNSUMMARISED,
     MEMORY_HELD,
     MEMORY_PENDING,
@@ -14,7 +14,7 @@ from festinger.seeing.metrics import (
     MEMORY_VECTORS_MISSING,
 )
 from festinger.store.queries import queries_of
-from festinger.text.expressions import compiles
+from festinger.text.regex import compiles
 
 Q = queries_of("festinger.memory")
 

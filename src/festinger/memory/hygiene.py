@@ -9,8 +9,8 @@ from collections.abc import Collection
 from enum import StrEnum
 
 from festinger.memory.gist import content_words
-from festinger.text.chatter import is_heartbeat, is_question, is_transient
-from festinger.text.shingles import MOSTLY, share_within
+from festinger.text.hygiene import is_heartbeat, is_question, is_transient
+from festinger.text.overlap import MOSTLY, share_within
 
 SHORTEST = 10
 FEWEST_WORDS = 2

@@ -20,11 +20,11 @@ from festinger.memory.memory import Place
 from festinger.memory.quarantine import suspicions
 from festinger.memory.states import find_all
 from festinger.memory.trust import trust_in
-from festinger.seeing.metrics import MEMORY_REFUSED
+from festinger.observability.metrics import MEMORY_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.secret_checks import MARK
-from festinger.text.shingles import without_copies
+from festinger.text.overlap import without_copies
+from festinger.text.secrets import MARK
 
 Q = queries_of("festinger.memory")
 

@@ -27,7 +27,7 @@ from festinger.memory.telling import told
 from festinger.memory.twins import Twin
 from festinger.memory.vectors import Embedded, Words, embed_one
 from festinger.memory.writing import say_again, write
-from festinger.seeing.metrics import MEMORY_LEARNT
+from festinger.observability.metrics import MEMORY_LEARNT
 from festinger.store.pool import Transaction
 
 TRIES = 3

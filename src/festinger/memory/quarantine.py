@@ -14,7 +14,7 @@ from festinger.judge.judgement import Relation
 from festinger.memory.comparing import Compared
 from festinger.memory.kinds import Status
 from festinger.memory.memory import Memory
-from festinger.text.orders import orders_about
+from festinger.text.hygiene import orders_about
 
 BURST_WINDOW = timedelta(minutes=10)
 LITTLE_TRUST = 0.7

@@ -22,7 +22,7 @@ from festinger.memory.prepared import REPEATERS, Prepared
 from festinger.memory.states import find_all
 from festinger.memory.twins import Twin, find_twins
 from festinger.store.pool import Transaction
-from festinger.text.shingles import all_shingles, is_composed
+from festinger.text.overlap import all_shingles, is_composed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from festinger.memory.given import Given
 from festinger.memory.learn import learn
 from festinger.memory.learned import Learned
 from festinger.memory.memory import Place
-from festinger.seeing.checks import Check, ok, warn
+from festinger.observability.checks import Check, ok, warn
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")

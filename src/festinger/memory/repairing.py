@@ -30,7 +30,7 @@ from festinger.memory.selector import Reach, Selector, reach
 from festinger.memory.states import find_all
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.cutting import cuts
+from festinger.text.blocks import cuts
 from festinger.world.memories import return_conflicts, withdraw_memory_conflicts
 from festinger.world.writing import hold
 

@@ -17,7 +17,7 @@ from festinger.memory.kinds import REPLACED, Status
 from festinger.memory.links import Link, join
 from festinger.memory.memory import Memory, memory_of
 from festinger.memory.states import difference, restate
-from festinger.seeing.metrics import MEMORY_SUPERSEDED
+from festinger.observability.metrics import MEMORY_SUPERSEDED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

@@ -22,7 +22,7 @@ from festinger.memory.memory import Memory, belief_columns
 from festinger.memory.pairs import pair_between
 from festinger.memory.repairing import undo_repair
 from festinger.memory.states import STATE, find_all, lock, restate
-from festinger.seeing.metrics import MEMORY_UNDONE
+from festinger.observability.metrics import MEMORY_UNDONE
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.writing import hold

@@ -18,7 +18,7 @@ from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.judge.statement import Bars
 from festinger.memory.desk import Desk
 from festinger.memory.kinds import Kind
-from festinger.seeing.metrics import DEGRADED
+from festinger.observability.metrics import DEGRADED
 from festinger.store.vectors import Probe, VectorModel, probe
 
 log = structlog.get_logger(room="memory")

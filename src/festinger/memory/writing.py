@@ -30,7 +30,7 @@ from festinger.memory.states import lock, lock_all
 from festinger.memory.storing import put
 from festinger.memory.telling import tell, tell_learned, told
 from festinger.memory.twins import find_twin
-from festinger.seeing.metrics import MEMORY_JUDGED
+from festinger.observability.metrics import MEMORY_JUDGED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

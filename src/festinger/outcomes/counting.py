@@ -7,7 +7,8 @@ cannot vote a thousand times; a reviewer's word always. Pure.
 from collections.abc import Mapping
 from enum import StrEnum
 
-from festinger.outcomes.outcome import How, Outcome
+from festinger.outcomes.outcome import How
+from festinger.world.corroboration import Outcome
 
 
 class Uncounted(StrEnum):

@@ -8,7 +8,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from festinger.text.fold import fold
+from festinger.text.normalize import fold
 
 LISTS = Path(__file__).parent / "lists"
 

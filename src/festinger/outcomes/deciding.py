@@ -15,8 +15,8 @@ from festinger.outcomes.desk import Reporter
 from festinger.outcomes.effects import Move, State, move, moved, weight_of
 from festinger.outcomes.gathering import Known
 from festinger.outcomes.observed import Effected, Report
-from festinger.outcomes.outcome import Outcome
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
+from festinger.world.corroboration import Outcome
 
 CONFIRMING = (Outcome.ACTED, Outcome.USED)
 """Outcomes that let staged reads count."""

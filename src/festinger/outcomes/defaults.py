@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from festinger.errors import BadSetting, UnknownSetting
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
 
 _KEYS = {name.upper(): name for name in OutcomesSettings.model_fields}
 

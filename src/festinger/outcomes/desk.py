@@ -10,7 +10,7 @@ from festinger.ids import DEFAULT_AGENT, Cause, NewId, Origin, SpaceId
 from festinger.memory.desk import Desk as MemoryDesk
 from festinger.memory.memory import Place
 from festinger.outcomes.outcome import How
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store
 from festinger.world.desk import Desk as WorldDesk
 

@@ -12,9 +12,10 @@ from datetime import datetime
 
 from festinger.memory.confidence import Belief, signalled, signalled_passively
 from festinger.memory.weight import reinforced, weakened
-from festinger.outcomes.outcome import How, Outcome
+from festinger.outcomes.outcome import How
 from festinger.outcomes.rhythm import Cycle, Rhythm, scaled
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
+from festinger.world.corroboration import Outcome
 
 DISCHARGE_MARGIN = 1e-9
 DISCHARGED_BELOW = 0.2

@@ -7,13 +7,13 @@ sinks its store. Both are said, with the door that reports nothing.
 from collections.abc import Sequence
 
 from festinger.ids import SpaceId
+from festinger.observability.checks import Check, ok, warn
 from festinger.outcomes.desk import Desk
-from festinger.outcomes.outcome import How, Outcome
+from festinger.outcomes.outcome import How
 from festinger.outcomes.tally import WEEK, rate
-from festinger.seeing.checks import Check, ok, warn
-from festinger.settings.outcomes import GOOD
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import GOOD, OutcomesSettings
 from festinger.store.queries import queries_of
+from festinger.world.corroboration import Outcome
 
 Q = queries_of("festinger.outcomes")
 

@@ -18,11 +18,11 @@ from festinger.outcomes.correcting import restated, without_cue
 from festinger.outcomes.credit import shares_by_words
 from festinger.outcomes.cues import begins_correcting, corrects, sets_aside
 from festinger.outcomes.edges import EdgeNote, claimed
-from festinger.outcomes.outcome import Outcome
 from festinger.outcomes.own_words import Listed, Spoken, Word, coverage, listed, own_words, spoken, words_of
-from festinger.text.redaction import without_secrets
-from festinger.text.sentences import sentences_in
+from festinger.text.secrets import without_secrets
+from festinger.text.words import sentences_in
 from festinger.world.claims import Claim
+from festinger.world.corroboration import Outcome
 
 AGAINST = (Relation.CONTRADICTS, Relation.UPDATE)
 SURE = 0.8

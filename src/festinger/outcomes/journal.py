@@ -7,9 +7,10 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.ids import Cause, MemoryId, Origin, SpaceId
 from festinger.outcomes.desk import Desk
-from festinger.outcomes.outcome import How, Outcome
+from festinger.outcomes.outcome import How
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
+from festinger.world.corroboration import Outcome
 
 Q = queries_of("festinger.outcomes")
 

@@ -17,11 +17,11 @@ from festinger.outcomes.deciding import Decided
 from festinger.outcomes.desk import Desk, Reporter
 from festinger.outcomes.effects import is_discharged
 from festinger.outcomes.observed import Report
-from festinger.outcomes.outcome import Outcome
 from festinger.outcomes.prediction import Mode
 from festinger.outcomes.stored import keep_states
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
+from festinger.world.corroboration import Outcome
 
 Q = queries_of("festinger.outcomes")
 

@@ -14,7 +14,8 @@ from uuid import UUID
 from festinger.errors import BadInput
 from festinger.ids import MemoryId
 from festinger.outcomes.credit import shares
-from festinger.outcomes.outcome import Outcome, checked_outcomes
+from festinger.outcomes.outcome import checked_outcomes
+from festinger.world.corroboration import Outcome
 
 LONGEST_KEY = 200
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from festinger.errors import UnknownOutcome
-from festinger.world.corroboration import Outcome as Outcome
+from festinger.world.corroboration import Outcome
 
 NAMES = ", ".join(f"`{outcome}`" for outcome in Outcome)
 HINTS = {"echoed": "Say `used` if it was reasoned over, `dismissed` if the overlap was chance."}

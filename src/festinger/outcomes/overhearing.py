@@ -17,6 +17,7 @@ from festinger.events.feed import history
 from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId, TraceId
 from festinger.memory.memory import Memory, Place
 from festinger.memory.states import find_all
+from festinger.observability.metrics import OUTCOMES_UNREADABLE
 from festinger.outcomes.correcting import CORRECT
 from festinger.outcomes.desk import Desk, Reporter
 from festinger.outcomes.edges import edge_of
@@ -26,7 +27,6 @@ from festinger.outcomes.observed import Observed, Report, memory_id
 from festinger.outcomes.outcome import How
 from festinger.outcomes.report import observe, observe_in
 from festinger.outcomes.surfacing import surface, surfaced_by
-from festinger.seeing.metrics import OUTCOMES_UNREADABLE
 from festinger.store.exchanges import Message, PastExchange, recent_exchanges, session_messages
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of

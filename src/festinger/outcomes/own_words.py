@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from festinger.judge.stems import stem
-from festinger.text.sentences import ends_sentence
 from festinger.text.vocabulary import is_common
-from festinger.text.words import FUNCTION_WORDS
+from festinger.text.words import FUNCTION_WORDS, ends_sentence
 
 _WORD = re.compile(r"[^\W_]+(?:[.,:'’@/_-][^\W_]+)*")
 _PARTS = re.compile(r"[.,:'’@/_-]")

@@ -8,8 +8,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from festinger.ids import SpaceId
+from festinger.observability.metrics import OUTCOMES_SKIPPED
 from festinger.outcomes.desk import Desk, Reporter
-from festinger.seeing.metrics import OUTCOMES_SKIPPED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

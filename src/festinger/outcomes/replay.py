@@ -17,9 +17,10 @@ from festinger.memory.corroboration import corroborated
 from festinger.memory.memory import belief_columns
 from festinger.memory.weight import FRESH, IMMUTABLE, Weight
 from festinger.outcomes.effects import Move, State, moved
-from festinger.outcomes.outcome import How, Outcome
+from festinger.outcomes.outcome import How
 from festinger.outcomes.rhythm import Cycle
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
+from festinger.world.corroboration import Outcome
 
 Columns = Mapping[str, Any]
 

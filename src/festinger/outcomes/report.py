@@ -15,6 +15,7 @@ from festinger.errors import Replayed, StoreDown
 from festinger.ids import MemoryId, SpaceId
 from festinger.memory.belief import hold_known
 from festinger.memory.memory import Memory
+from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
 from festinger.outcomes.deciding import decide, effects_by_id
 from festinger.outcomes.desk import Desk, Reporter
 from festinger.outcomes.edges import EdgeNote, edge_of, moving, observe_edges
@@ -22,7 +23,6 @@ from festinger.outcomes.gathering import gather
 from festinger.outcomes.keeping import keep
 from festinger.outcomes.observed import Observed, Report, memory_id, observed_of
 from festinger.outcomes.successor import hold_successors, succeed
-from festinger.seeing.metrics import OUTCOMES, OUTCOMES_SKIPPED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.writing import hold

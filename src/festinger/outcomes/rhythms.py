@@ -19,7 +19,7 @@ from festinger.outcomes.desk import Desk
 from festinger.outcomes.effects import State
 from festinger.outcomes.rhythm import PERIODS, strength
 from festinger.outcomes.stored import load_states
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

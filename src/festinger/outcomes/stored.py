@@ -13,7 +13,7 @@ from festinger.memory.memory import Memory
 from festinger.outcomes.effects import State
 from festinger.outcomes.prediction import Mode, Prediction
 from festinger.outcomes.rhythm import Cycle, Rhythm
-from festinger.settings.tree import OutcomesSettings
+from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

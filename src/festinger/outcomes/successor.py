@@ -17,8 +17,8 @@ from festinger.memory.pairs import pair_between
 from festinger.memory.states import find_all
 from festinger.outcomes.desk import Desk, Reporter
 from festinger.outcomes.observed import Report, memory_id
-from festinger.outcomes.outcome import Outcome
 from festinger.store.pool import Transaction
+from festinger.world.corroboration import Outcome
 
 SURE = {True: 0.9, False: 0.6}
 """How sure a reporter is: a person, and anything else."""

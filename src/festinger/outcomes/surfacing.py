@@ -15,11 +15,12 @@ from festinger.errors import BadInput, NotFound
 from festinger.events.event import Happening
 from festinger.ids import AgentId, MemoryId, SessionId, SpaceId
 from festinger.memory.memory import Place
+from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
 from festinger.outcomes.desk import Desk, Reporter
-from festinger.outcomes.outcome import How, Outcome
-from festinger.seeing.metrics import OUTCOMES, OUTCOMES_SKIPPED
+from festinger.outcomes.outcome import How
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
+from festinger.world.corroboration import Outcome
 
 Q = queries_of("festinger.outcomes")
 

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from festinger.ids import SpaceId
+from festinger.observability.metrics import OUTCOMES_RATE, OUTCOMES_UNREADABLE, SURFACINGS_PENDING
 from festinger.outcomes.desk import Desk
-from festinger.outcomes.outcome import How, Outcome
-from festinger.seeing.metrics import OUTCOMES_RATE, OUTCOMES_UNREADABLE, SURFACINGS_PENDING
+from festinger.outcomes.outcome import How
 from festinger.store.queries import queries_of
+from festinger.world.corroboration import Outcome
 
 Q = queries_of("festinger.outcomes")
 

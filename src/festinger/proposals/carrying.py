@@ -11,6 +11,7 @@ from typing import Any
 
 from festinger.errors import BadInput, EffectFailed, FestingerError, Stale, Unavailable
 from festinger.ids import SpaceId
+from festinger.observability.metrics import PROPOSALS_APPLIED
 from festinger.proposals.deciding import put_off_until, require_fresh, silence
 from festinger.proposals.effects import Afterwards, Applied, Deed, effect_for, nothing_more
 from festinger.proposals.family import family_of, held, root_of
@@ -22,7 +23,6 @@ from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.reevaluating import begin_again
 from festinger.proposals.value import tell_if_muted
 from festinger.proposals.verdict import Effect, Kind, Result, Verdict, effect_of
-from festinger.seeing.metrics import PROPOSALS_APPLIED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from festinger.errors import BadInput, EffectFailed, FestingerError, Unavailable
 from festinger.ids import SpaceId
+from festinger.observability.metrics import PROPOSALS_VERDICTS
 from festinger.proposals.carrying import Carried, Hearing, carry_out
 from festinger.proposals.deciding import (
     MOST_AT_ONCE,
@@ -31,7 +32,6 @@ from festinger.proposals.pairs import opposites
 from festinger.proposals.proposal import Type, proposal_of
 from festinger.proposals.receiving import close_verdict, find_verdict, receive, refusal_of
 from festinger.proposals.verdict import Decided, Kind, Result, Said, Verdict, effect_of, verdict_of
-from festinger.seeing.metrics import PROPOSALS_VERDICTS
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.writing import hold

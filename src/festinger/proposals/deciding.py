@@ -22,7 +22,7 @@ from festinger.errors import (
 from festinger.proposals.effects import ONE_BY_ONE, WORDS_NEEDED, Look
 from festinger.proposals.proposal import Proposal, State, Type
 from festinger.proposals.verdict import ORDER, Kind, Result, Verdict
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 
 OPEN = frozenset({State.PROMOTED, State.DEEPENING, State.DEFERRED})
 """Before a person, and undecided."""

@@ -15,7 +15,7 @@ from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId
 from festinger.judge.judgement import Judgement, unsure
 from festinger.judge.pair import Pair
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store, Transaction
 
 Ask = Callable[..., Awaitable[object]]

@@ -17,6 +17,7 @@ from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused, Stor
 from festinger.ids import SpaceId
 from festinger.judge.pair import Pair
 from festinger.judge.statement import Features, Statement
+from festinger.observability.metrics import PROPOSALS_BLIND
 from festinger.proposals.desk import Desk
 from festinger.proposals.fingerprint import Profile, normalise
 from festinger.proposals.likeness import Request, Suggested, likeness
@@ -24,7 +25,6 @@ from festinger.proposals.meaning import HOLDS, bars_of, embedder_of, vectors_of
 from festinger.proposals.proposal import Proposal, ProposalId, proposal_of
 from festinger.proposals.sight import sight
 from festinger.proposals.sighting import Sighted, Suggestion
-from festinger.seeing.metrics import PROPOSALS_BLIND
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from festinger.proposals.proposal import Priority
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 
 DAY = timedelta(days=1)
 HIGH, NORMAL = 10, 5

@@ -7,19 +7,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from festinger.ids import SpaceId
-from festinger.proposals.desk import Desk
-from festinger.proposals.meaning import pass_state
-from festinger.proposals.promote import fullness
-from festinger.proposals.proposal import Held
-from festinger.proposals.rate import rate
-from festinger.proposals.shelf import funnel
-from festinger.seeing.metrics import (
+from festinger.observability.metrics import (
     PROPOSALS_HELD,
     PROPOSALS_OPEN,
     PROPOSALS_PAUSED,
     PROPOSALS_RATE,
     PROPOSALS_VALUE,
 )
+from festinger.proposals.desk import Desk
+from festinger.proposals.meaning import pass_state
+from festinger.proposals.promote import fullness
+from festinger.proposals.proposal import Held
+from festinger.proposals.rate import rate
+from festinger.proposals.shelf import funnel
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")

@@ -16,7 +16,7 @@ from festinger.proposals.family import family_of
 from festinger.proposals.gate import bars_for, priority_of
 from festinger.proposals.proposal import DECIDED_FOR, Held, Proposal, proposal_of
 from festinger.proposals.sighting import Suggestion, Uncounted
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

@@ -24,11 +24,11 @@ from festinger.ids import SpaceId
 from festinger.judge.judgement import Judgement
 from festinger.judge.pair import Pair
 from festinger.judge.statement import Bars, Features, Statement
+from festinger.observability.metrics import DEGRADED
 from festinger.proposals.desk import Desk
 from festinger.proposals.keeping import recount, subject_of, tell_held
 from festinger.proposals.likeness import Likeness, Request, Suggested, likeness
 from festinger.proposals.proposal import Held, Proposal, State, proposal_of
-from festinger.seeing.metrics import DEGRADED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import halfvec

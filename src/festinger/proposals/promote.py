@@ -14,6 +14,7 @@ from uuid import UUID
 import structlog
 
 from festinger.ids import SpaceId
+from festinger.observability.metrics import PROPOSALS_PROMOTED
 from festinger.proposals.desk import Desk, Key
 from festinger.proposals.family import family_of
 from festinger.proposals.gate import Seen
@@ -23,7 +24,6 @@ from festinger.proposals.proposal import Held, Proposal, ProposalId, proposal_of
 from festinger.proposals.runs import MOST_READINGS, Promoted, keep_run, run_of
 from festinger.proposals.selection import Candidate, Fate, Read, select
 from festinger.proposals.sight import COMPARE
-from festinger.seeing.metrics import PROPOSALS_PROMOTED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

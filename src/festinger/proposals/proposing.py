@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from festinger.clock import iso
 from festinger.errors import ProposalRefused, Refused
 from festinger.ids import SpaceId
+from festinger.observability.metrics import PROPOSALS_PROMOTED
 from festinger.proposals.decide import decide
 from festinger.proposals.effects import Deed, effect_for
 from festinger.proposals.family import held
@@ -20,7 +21,6 @@ from festinger.proposals.reviewers import need_verified
 from festinger.proposals.sight import sight_in
 from festinger.proposals.sighting import PERSON, Result, Sighted, Suggestion
 from festinger.proposals.verdict import Author, Channel, Decided, Kind, Said
-from festinger.seeing.metrics import PROPOSALS_PROMOTED
 from festinger.store.pool import Transaction
 
 

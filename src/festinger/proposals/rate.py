@@ -10,7 +10,7 @@ from typing import Any
 
 from festinger.ids import SpaceId
 from festinger.proposals.desk import Desk
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")

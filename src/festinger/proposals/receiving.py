@@ -21,7 +21,7 @@ from festinger.proposals.reviewers import Reviewer, burnt, not_authorised, verif
 from festinger.proposals.verdict import Author, Channel, Result, Said, Verdict, verdict_of
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
 
 Q = queries_of("festinger.proposals")
 

@@ -30,7 +30,7 @@ from festinger.proposals.sighting import Sighting, sighting_of
 from festinger.proposals.verdict import Kind
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
 
 Q = queries_of("festinger.proposals")
 

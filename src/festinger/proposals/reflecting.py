@@ -28,6 +28,7 @@ from festinger.memory.episodes.transcript import SPOKEN, shown
 from festinger.memory.given import Given
 from festinger.memory.kinds import Kind
 from festinger.memory.learn import learn
+from festinger.observability.metrics import PROPOSALS_DROPPED
 from festinger.proposals.desk import Desk
 from festinger.proposals.detectors.firing import scope_of
 from festinger.proposals.emitting import emit, standing
@@ -35,8 +36,7 @@ from festinger.proposals.fingerprint import Profile, normalise, words_of
 from festinger.proposals.fitness import LONGEST_REASON, LONGEST_WHAT
 from festinger.proposals.proposal import Proposal, ProposalId, Type
 from festinger.proposals.sighting import REFLECTION, Suggestion
-from festinger.seeing.metrics import PROPOSALS_DROPPED
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 
 REFLECT = "reflect_on_episode"

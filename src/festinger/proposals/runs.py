@@ -16,7 +16,7 @@ from festinger.ids import SpaceId
 from festinger.proposals.desk import Desk
 from festinger.proposals.inbox import Fullness
 from festinger.proposals.selection import Fate, Read
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

@@ -15,7 +15,7 @@ from festinger.proposals.gate import Ripeness, Seen, bars_for, read
 from festinger.proposals.inbox import Fullness
 from festinger.proposals.proposal import Held, ProposalId, held_at
 from festinger.proposals.rank import rank
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 
 LAST = datetime.max.replace(tzinfo=UTC)
 

@@ -13,6 +13,12 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import ProposalRefused, StoreDown
 from festinger.ids import SessionId, SpaceId, least_trusted
+from festinger.observability.metrics import (
+    PROPOSALS_COLLISIONS,
+    PROPOSALS_MERGED,
+    PROPOSALS_SIGHTINGS,
+    PROPOSALS_SUPPRESSED,
+)
 from festinger.proposals.counting import Votes, is_flood, tally
 from festinger.proposals.desk import Desk
 from festinger.proposals.family import family_of, held, root_of
@@ -32,16 +38,10 @@ from festinger.proposals.keeping import (
 )
 from festinger.proposals.proposal import DECIDED_FOR, Held, Proposal, ProposalId, State, proposal_of
 from festinger.proposals.sighting import Result, Sighted, Suggestion, Uncounted
-from festinger.seeing.metrics import (
-    PROPOSALS_COLLISIONS,
-    PROPOSALS_MERGED,
-    PROPOSALS_SIGHTINGS,
-    PROPOSALS_SUPPRESSED,
-)
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import OPEN
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
 
 Q = queries_of("festinger.proposals")
 

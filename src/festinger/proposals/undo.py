@@ -10,6 +10,7 @@ from uuid import UUID
 
 from festinger.errors import Refused, UndoBlocked
 from festinger.ids import SpaceId
+from festinger.observability.metrics import PROPOSALS_UNDONE
 from festinger.proposals.effects import Afterwards, Applied, Deed, effect_for, nothing_more
 from festinger.proposals.family import held
 from festinger.proposals.keeping import subject_of
@@ -19,7 +20,6 @@ from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.reviewers import need_verified
 from festinger.proposals.value import tell_if_muted
 from festinger.proposals.verdict import Author, Effect, effect_of
-from festinger.seeing.metrics import PROPOSALS_UNDONE
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.writing import hold

@@ -18,7 +18,7 @@ from festinger.proposals.gate import bars_for
 from festinger.proposals.keeping import subject_of
 from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.sighting import PERSON
-from festinger.settings.tree import ProposalsSettings
+from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

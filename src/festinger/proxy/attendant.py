@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from festinger.clock import Clock
+from festinger.observability.metrics import PROXY_SESSIONS
 from festinger.proxy.attending import Attended
 from festinger.proxy.chronicle import Chronicle, NoChronicle
 from festinger.proxy.drafting import Noted
@@ -20,7 +21,6 @@ from festinger.proxy.guard import Visit
 from festinger.proxy.guarding import LoopGuard
 from festinger.proxy.headers import RawHeaders
 from festinger.proxy.in_time import InTime
-from festinger.proxy.injection.removal import without_blocks
 from festinger.proxy.learn_status import NullLearner, TurnLearner
 from festinger.proxy.loops.message import Message, Role
 from festinger.proxy.mind import Mind
@@ -38,8 +38,8 @@ from festinger.proxy.tap import Stored
 from festinger.proxy.telling import LoopTold, MemoryResult, MemoryTold, Reason, SessionTold
 from festinger.proxy.turnstile import Turnstile
 from festinger.proxy.understanding import NewId, Understanding, Understood
-from festinger.seeing.metrics import PROXY_SESSIONS
 from festinger.settings.tree import ProxySettings
+from festinger.text.blocks import without_blocks
 
 
 class Attendant:

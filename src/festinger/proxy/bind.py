@@ -10,7 +10,7 @@ import socket
 from collections.abc import Sequence
 
 from festinger.errors import CannotStart, NeedsKey, PortTaken
-from festinger.text.loopback import is_loopback
+from festinger.text.addresses import is_loopback
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 BACKLOG = 2048

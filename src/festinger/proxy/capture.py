@@ -15,16 +15,17 @@ from uuid import UUID
 from festinger.events.event import Happening
 from festinger.ids import Origin, SessionId, SpaceId, TraceId
 from festinger.proxy.exchange import Exchange
-from festinger.proxy.injection.removal import without_blocks
 from festinger.proxy.loops.message import Call, Message, Role
+from festinger.proxy.requests.essence import short_sha256
 from festinger.proxy.requests.tooling import described_by
 from festinger.proxy.requests.turn import Saying
-from festinger.proxy.sessions.chain import START, content_of_reply, short_sha256
+from festinger.proxy.sessions.chain import START, content_of_reply
 from festinger.proxy.sessions.recognising import How
 from festinger.proxy.understanding import Understood
 from festinger.settings.tree import ProxySettings
 from festinger.store.exchanges import StoredExchange, Words
-from festinger.text.redaction import Redact, redact
+from festinger.text.blocks import without_blocks
+from festinger.text.secrets import Redact, redact
 
 TOOL_CHARS = 2000
 """What is kept of a tool's output, and of the arguments that it was called with."""

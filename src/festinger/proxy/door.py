@@ -17,6 +17,7 @@ from prometheus_client import Counter
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, Unwired
 from festinger.ids import NewId
+from festinger.observability import metrics
 from festinger.proxy.attending import Attend
 from festinger.proxy.body import ClientLeft, Receive
 from festinger.proxy.chat import Call, Means, Send, forward
@@ -31,7 +32,6 @@ from festinger.proxy.tap import Listen, nobody
 from festinger.proxy.telling import told
 from festinger.proxy.upstream import Upstream, UpstreamFailed
 from festinger.proxy.wire import EXTENSION
-from festinger.seeing import metrics
 from festinger.settings.tree import Settings
 
 log = structlog.get_logger()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from festinger.seeing import metrics
+from festinger.observability import metrics
 
 log = structlog.get_logger()
 

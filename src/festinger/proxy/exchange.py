@@ -11,13 +11,13 @@ from festinger.events.event import Happening
 from festinger.proxy.ending import Ended
 from festinger.proxy.framing import Frame
 from festinger.proxy.injection.block import Block
-from festinger.proxy.injection.removal import without_blocks
 from festinger.proxy.overhearing import Watcher
 from festinger.proxy.replies.heard import Heard
 from festinger.proxy.replies.hearing import ear_for
 from festinger.proxy.tap import Ending, Stored
 from festinger.proxy.telling import MemoryTold
 from festinger.proxy.understanding import Understood
+from festinger.text.blocks import without_blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from datetime import timedelta
 from festinger.app.loops import LiveLoop
 from festinger.clock import Clock
 from festinger.ids import NewId, SpaceId
+from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_LOOPS
 from festinger.proxy.capture import session_name
 from festinger.proxy.edge import going_on
 from festinger.proxy.headers import RawHeaders, first
@@ -25,9 +26,8 @@ from festinger.proxy.overhearing import PART
 from festinger.proxy.recounting import Recount, untold
 from festinger.proxy.sighting import Post, Sighting, Stubborn
 from festinger.proxy.understanding import Understood
-from festinger.seeing.metrics import PROXY_BREAKERS_OPEN, PROXY_LOOPS
 from festinger.settings.tree import ProxySettings
-from festinger.text.redaction import without_secrets
+from festinger.text.secrets import without_secrets
 
 RETRIES = b"x-stainless-retry-count"
 

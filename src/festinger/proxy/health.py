@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 
 from prometheus_client import Counter, Gauge
 
+from festinger.observability.checks import Check, fail, ok, warn
+from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
 from festinger.proxy.routes import Protocol
 from festinger.proxy.telling import MemoryResult, Reason
 from festinger.proxy.upstream import Asking, Upstream, UpstreamFailed, base_for
 from festinger.proxy.writer import QUEUE, Writer
-from festinger.seeing.checks import Check, fail, ok, warn
-from festinger.seeing.metrics import PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
 from festinger.settings.tree import ProxySettings
 from festinger.store.pool import Store
 from festinger.store.requests import count_requests

@@ -19,6 +19,7 @@ from festinger.errors import Unavailable
 from festinger.ids import AgentId, Origin, SpaceId
 from festinger.memory.kinds import Kind
 from festinger.memory.memory import Place as MemoryPlace
+from festinger.observability.metrics import DEGRADED
 from festinger.proposals.proposal import Proposal
 from festinger.proposals.surfacing import told
 from festinger.proxy.capture import session_name
@@ -28,8 +29,7 @@ from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Item
 from festinger.retrieval.standing import Standing, standings
 from festinger.retrieval.wish import wished
-from festinger.seeing.metrics import DEGRADED
-from festinger.text.sentences import sentences_in
+from festinger.text.words import sentences_in
 from festinger.world.recollector import Place, Said
 
 log = structlog.get_logger(room="proxy")

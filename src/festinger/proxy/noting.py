@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from festinger.observability.metrics import PROXY_PREFIX_CHANGED
 from festinger.proxy.drafting import Brought, Noted, may_say_more, noted
 from festinger.proxy.in_time import InTime, Remembered, Shown
 from festinger.proxy.injection.anchors import shown_lines, standing_in
@@ -20,12 +21,10 @@ from festinger.proxy.restating import Restate, edge_note, nothing_changed, resta
 from festinger.proxy.sessions.session import Session
 from festinger.proxy.telling import MemoryResult, MemoryTold
 from festinger.proxy.understanding import NewId, Understood
-from festinger.seeing.metrics import PROXY_PREFIX_CHANGED
 from festinger.settings.tree import ProxySettings
-from festinger.text.compounds import Token
 from festinger.text.cues import Cue, cues
-from festinger.text.normal import normalised
-from festinger.text.tokens import tokens
+from festinger.text.normalize import normalised
+from festinger.text.tokens import Token, tokens
 from festinger.text.words import FUNCTION_WORDS
 from festinger.world.recollection import Note, Recollection
 from festinger.world.rendering import PENDING, UNCONFIRMED

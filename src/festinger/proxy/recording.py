@@ -19,6 +19,7 @@ from festinger.clock import Clock
 from festinger.errors import Unavailable
 from festinger.events.event import Happening
 from festinger.ids import SessionId, SpaceId
+from festinger.observability.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
 from festinger.proxy.afterwards import Afterwards, bounded
 from festinger.proxy.capture import captured, session_name, writable
 from festinger.proxy.drafting import Moved, Noted
@@ -35,7 +36,6 @@ from festinger.proxy.sessions.session import Caller, Session
 from festinger.proxy.tap import Stored
 from festinger.proxy.understanding import Understood
 from festinger.proxy.writer import Writer
-from festinger.seeing.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
 from festinger.settings.tree import ProxySettings
 from festinger.store.conversations import StoredSession, find_sessions
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from festinger.ids import SessionId
 from festinger.proxy.capture import session_name
 from festinger.proxy.injection.block import Block, Line, NoteRef
-from festinger.proxy.sessions.chain import HASH_BYTES
+from festinger.proxy.requests.essence import HASH_BYTES
 from festinger.proxy.sessions.session import Caller, Session
 from festinger.store.conversations import StoredBlock, StoredSession
 

@@ -13,6 +13,7 @@ from math import ceil
 from festinger.clock import Clock
 from festinger.events.event import Happening
 from festinger.ids import NewId, TraceId
+from festinger.observability.metrics import PROXY_LOOPS, PROXY_STREAM_CUTS
 from festinger.proxy.attending import OwnReply
 from festinger.proxy.capture import session_name
 from festinger.proxy.edge import going_on
@@ -43,7 +44,6 @@ from festinger.proxy.routes import Treatment
 from festinger.proxy.shapes import refusal
 from festinger.proxy.telling import LoopTold
 from festinger.proxy.understanding import Understood
-from festinger.seeing.metrics import PROXY_LOOPS, PROXY_STREAM_CUTS
 from festinger.settings.tree import ProxySettings
 
 OK = 200

@@ -14,10 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from festinger.store.home import make_folder, open_private, sync_folder
-from festinger.store.spooled import BAD, ENDING, HEAD_BYTES
-from festinger.store.spooled import Refused as Refused
-from festinger.store.spooled import line_of as line_of
-from festinger.store.spooled import record_in as record_in
+from festinger.store.spooled import BAD, ENDING, HEAD_BYTES, Refused, line_of, record_in
 
 READ_BYTES = 2**20
 SEGMENT_BYTES = 2**23

@@ -13,12 +13,12 @@ from typing import Protocol, Self
 
 import structlog
 
+from festinger.observability.metrics import DEGRADED
 from festinger.proxy.edge import going_on
 from festinger.proxy.ending import Ended, mark_in
 from festinger.proxy.framing import Frame, JsonReader, Reader, reader_for
 from festinger.proxy.guard import Visit
 from festinger.proxy.upstream import UpstreamFailed
-from festinger.seeing.metrics import DEGRADED
 
 log = structlog.get_logger(room="proxy")
 

@@ -15,7 +15,6 @@ from festinger.proxy.guard import Visit
 from festinger.proxy.headers import MemoryWish, RawHeaders, first
 from festinger.proxy.injection.block import mark_of
 from festinger.proxy.injection.refusals import why_never
-from festinger.proxy.injection.removal import Mark
 from festinger.proxy.requests.cleaning import cleaning
 from festinger.proxy.requests.decoding import decoded
 from festinger.proxy.requests.kind import Kind, kind_of
@@ -30,6 +29,7 @@ from festinger.proxy.sessions.recognising import How, recognise
 from festinger.proxy.sessions.session import Caller, Session
 from festinger.proxy.sessions.side import is_side, quotes_a_reply
 from festinger.settings.tree import ProxySettings
+from festinger.text.blocks import Mark
 from festinger.world.recollector import Place, Said
 
 NewId = Callable[[], UUID]

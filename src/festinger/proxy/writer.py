@@ -24,16 +24,17 @@ from festinger.clock import Stopwatch
 from festinger.errors import BadInput, Unavailable
 from festinger.events.event import Happening
 from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.observability.metrics import PROXY_CAPTURE_DROPPED, PROXY_SPOOL_BYTES
 from festinger.proxy.capture import Capture, without_any_secret
 from festinger.proxy.edge import going_on
 from festinger.proxy.entries import Entry, Happened, entry_in, record_of
 from festinger.proxy.pacing import Pace
 from festinger.proxy.replaying import as_remembered
-from festinger.proxy.spool import Refused, Spool
+from festinger.proxy.spool import Spool
 from festinger.proxy.writing import write
-from festinger.seeing.metrics import PROXY_CAPTURE_DROPPED, PROXY_SPOOL_BYTES
 from festinger.settings.tree import ProxySettings
-from festinger.text.redaction import Redact, redact
+from festinger.store.spooled import Refused
+from festinger.text.secrets import Redact, redact
 
 log = structlog.get_logger(room="proxy")
 

@@ -12,19 +12,20 @@ from uuid import UUID
 
 import numpy as np
 
-from festinger.embedding.embedder import Embedder, Purpose
+from festinger.embedding.embedder import Embedder
 from festinger.embedding.none import NAME as NO_EMBEDDER
+from festinger.embedding.profiles import Purpose
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.memory.history import believed
 from festinger.memory.memory import Place
+from festinger.observability.metrics import RECALL_ARM_SECONDS
 from festinger.retrieval.candidate import MEMORY, TURN, Candidate, Vector, candidates_of
 from festinger.retrieval.cue import Cue, cue_hash
 from festinger.retrieval.desk import Desk, Size
 from festinger.retrieval.scoring import TIME_ARM, VECTOR_ARM, WORDS_ARM, Asked
 from festinger.retrieval.wish import Blend, Wish
 from festinger.retrieval.words import Statistics, pool_query, quoted, rarest
-from festinger.seeing.metrics import RECALL_ARM_SECONDS
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Plan, Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, for_model, halfvec

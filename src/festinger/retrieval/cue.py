@@ -13,7 +13,7 @@ from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
-from festinger.text.spans import Span, span_in
+from festinger.text.time_spans import Span, span_in
 
 _QUOTED = re.compile(r'["“”]([^"“”]{1,200})["“”]')
 _WITHOUT = re.compile(r"(?:(?<=\s)|^)-([A-Za-z][\w.@-]*)")

@@ -18,7 +18,8 @@ from festinger.memory.desk import Desk as MemoryDesk
 from festinger.memory.memory import Place
 from festinger.retrieval.beside import Beside, nothing_beside
 from festinger.retrieval.mind import Feeling
-from festinger.settings.tree import OutcomesSettings, RetrievalSettings
+from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.vectors import READ_WHOLE_BELOW
 

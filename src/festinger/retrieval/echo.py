@@ -14,7 +14,7 @@ from statistics import median
 from festinger.retrieval.candidate import Candidate
 from festinger.retrieval.strangers import is_stem
 from festinger.retrieval.words import Held
-from festinger.text.chatter import is_question
+from festinger.text.hygiene import is_question
 
 LEAST_WORDS = 4
 """Words of a question from which on a text that holds all of them in their order repeats it."""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import numpy as np
 
-from festinger.embedding.embedder import Purpose
+from festinger.embedding.profiles import Purpose
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.events.event import Event
 from festinger.ids import SpaceId

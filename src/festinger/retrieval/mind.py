@@ -14,8 +14,7 @@ import numpy as np
 
 from festinger.retrieval.candidate import Vector
 from festinger.retrieval.hit import Hit
-from festinger.settings.retrieval import Five
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import Five, RetrievalSettings
 
 COMPONENTS = ("semantic", "coactivation", "noise", "emotional", "recency")
 NO_SHIFT: Five = (0.0, 0.0, 0.0, 0.0, 0.0)

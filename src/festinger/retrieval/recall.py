@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from festinger.errors import StoreDown
 from festinger.memory.memory import Place
+from festinger.observability.metrics import RECALL_DEGRADED, RECALL_SECONDS, RECALLS
 from festinger.retrieval.arms import EMBEDDER, embed_cue, missing_vectors, usable
 from festinger.retrieval.beside import with_beside
 from festinger.retrieval.candidate import TURN
@@ -35,8 +36,7 @@ from festinger.retrieval.rerank import reranked
 from festinger.retrieval.scoring import Asked, Thresholds, scored, thresholds_of
 from festinger.retrieval.searching import Searched, search
 from festinger.retrieval.wish import Blend, Include, Wish
-from festinger.seeing.metrics import RECALL_DEGRADED, RECALL_SECONDS, RECALLS
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 
 TOKENS = "tokens"
 ANYWHERE = "library"

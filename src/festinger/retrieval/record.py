@@ -18,6 +18,7 @@ from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.ids import SpaceId
 from festinger.memory.memory import Place
+from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.company import keep_company
 from festinger.retrieval.cue import cue_hash
 from festinger.retrieval.desk import Desk
@@ -27,8 +28,7 @@ from festinger.retrieval.nudging import nudge
 from festinger.retrieval.recalled import Recalled
 from festinger.retrieval.why import why
 from festinger.retrieval.wish import Wish
-from festinger.seeing.metrics import RECALL_UNRECORDED
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.queries import queries_of
 
 log = structlog.get_logger(room="retrieval")

@@ -16,7 +16,7 @@ from festinger.retrieval.desk import Desk
 from festinger.retrieval.fusing import scaled
 from festinger.retrieval.hit import Hit, in_order
 from festinger.retrieval.wish import Wish
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 
 RERANKER = "reranker"
 PASSAGE = 300

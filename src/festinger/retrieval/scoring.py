@@ -30,7 +30,7 @@ from festinger.retrieval.weighing import (
     weighted,
 )
 from festinger.retrieval.words import Statistics, bm25, coverage
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 
 VECTOR_ARM, WORDS_ARM, TIME_ARM = "vector", "words", "time"
 NOTHING_REACHED: Mapping[UUID, Reached] = {}

@@ -14,7 +14,8 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from festinger.embedding.embedder import Embedder, Purpose, Vector
+from festinger.embedding.embedder import Embedder, Vector
+from festinger.embedding.profiles import Purpose
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.ids import SpaceId
 from festinger.memory.vectors import text_hash
@@ -25,8 +26,8 @@ from festinger.retrieval.desk import Desk
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import halfvec
+from festinger.text.blocks import MARK
 from festinger.text.budget import count_tokens
-from festinger.text.cutting import MARK
 
 Q = queries_of("festinger.retrieval")
 

@@ -13,7 +13,7 @@ from festinger.retrieval.activation import activation, base_level, spreading
 from festinger.retrieval.candidate import Candidate
 from festinger.retrieval.gate import Bar
 from festinger.retrieval.hit import Hit
-from festinger.settings.tree import RetrievalSettings
+from festinger.settings.retrieval import RetrievalSettings
 
 DIGITS = 6
 

@@ -4,19 +4,31 @@ Five sources, each stronger than the one before: the defaults of the tree, the Y
 config table, the environment, the command line. Each is read into `Given` values that remember their place,
 and `combine` lays them over each other. An unknown key or an unfit value anywhere is an error that names the
 key, the source and the line. Nothing here watches or keeps anything; that is `live`'s matter.
+
+What does the settings file say, and on which line?
+
+The file is YAML of one shape: sections, keys, values and lists of values. Everything else that YAML can do
+(tags, anchors, merges, several documents, deep nesting) is refused, so that reading a file never runs or
+builds anything, and takes time by its length alone. Values stay text here; `keys` reads them by type.
+
+What is set, by which source, and how may it be shown?
+
+The values that `sources` makes and `live` holds: where something was set, a row of the config table, and a
+whole tree that can say of each key its value, default, source and meaning. Secrets are never shown whole.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import ValidationError
 
 from festinger.errors import BadSetting, UnknownSetting
 from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.settings.deployment import OUTSIDE_THE_TREE, PREFIX, Deployment, this_process
-from festinger.settings.file import Entry, read_file
 from festinger.settings.keys import (
     KEYS,
     NOTHING,
@@ -27,9 +39,247 @@ from festinger.settings.keys import (
     nearest,
     read,
     shortened,
+    shown,
+    value_at,
 )
-from festinger.settings.loaded import Given, Kind, Layer, Loaded, Row, Source
 from festinger.settings.tree import Settings
+
+MAX_BYTES = 256 * 1024
+MAX_DEPTH = 4
+
+_BEGINS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+_ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+_Loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One key of a file as it was written; without `raw` it opens a section."""
+
+    name: str
+    raw: Raw | None
+    line: int | None
+
+
+def read_file(path: Path) -> tuple[Entry, ...]:
+    """The entries of a file. Whatever is wrong with it is a `BadSetting` with file and line."""
+    try:
+        if not path.is_file():
+            raise _refusal(path, "is not a file", line=None)
+        if path.stat().st_size > MAX_BYTES:
+            raise _refusal(path, f"has more than {MAX_BYTES // 1024} KiB", line=None)
+        content = path.read_bytes()
+    except OSError as error:
+        raise _refusal(path, f"cannot be read ({error.strerror})", line=None) from error
+    return entries(content, path=path)
+
+
+def entries(content: bytes, *, path: Path) -> tuple[Entry, ...]:
+    """The entries of a file with this content."""
+    if len(content) > MAX_BYTES:
+        raise _refusal(path, f"has more than {MAX_BYTES // 1024} KiB", line=None)
+    try:
+        text = content.decode("utf-8-sig")
+        found = list(_entries(_Events(text, path)))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _refusal(path, "is not UTF-8 text", line=line) from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "it cannot be read"
+        raise _refusal(path, f"is not YAML: {problem}", line=mark.line + 1 if mark else None) from error
+    return _without_doubles(found, path)
+
+
+class _Events:
+    """The parts of a YAML text in their order, each checked against the one shape."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        self.path = path
+        self.key = ""
+        self._events = self._checked(text)
+
+    def __iter__(self) -> Iterator[yaml.Event]:
+        return self._events
+
+    def __next__(self) -> yaml.Event:
+        return next(self._events)
+
+    def refuse(self, event: yaml.Event, what: str) -> BadSetting:
+        return _refusal(self.path, what, line=_line(event), key=self.key)
+
+    def _checked(self, text: str) -> Iterator[yaml.Event]:
+        depth = documents = 0
+        for event in yaml.parse(text, Loader=_Loader):
+            documents += isinstance(event, yaml.DocumentStartEvent)
+            depth += isinstance(event, _BEGINS)
+            depth -= isinstance(event, _ENDS)
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+                raise self.refuse(event, "uses an anchor (`&` or `*`)")
+            if getattr(event, "tag", None):
+                raise self.refuse(event, "uses a tag (`!`)")
+            if documents > 1 or depth > MAX_DEPTH:
+                raise self.refuse(event, "has several documents" if documents > 1 else "is nested too deeply")
+            if isinstance(event, (yaml.ScalarEvent, *_BEGINS, *_ENDS)):
+                yield event
+
+
+def _line(event: yaml.Event) -> int | None:
+    return event.start_mark.line + 1 if event.start_mark else None
+
+
+def _entries(events: _Events) -> Iterator[Entry]:
+    first = next(events, None)
+    if first is None or (isinstance(first, yaml.ScalarEvent) and not first.value):
+        return
+    if not isinstance(first, yaml.MappingStartEvent):
+        raise events.refuse(first, "holds no `key: value` lines")
+    yield from _mapping(events, "")
+    next(events, None)  # looks at what follows the mapping: nothing may
+
+
+def _mapping(events: _Events, prefix: str) -> Iterator[Entry]:
+    # The depth is bounded by `_checked`, so this recursion is too.
+    for event in events:
+        if isinstance(event, yaml.MappingEndEvent):
+            return
+        if not isinstance(event, yaml.ScalarEvent):
+            raise events.refuse(event, "has a key that is not text")
+        name, line = prefix + event.value.strip(), _line(event)
+        events.key = name
+        value = next(events)
+        if isinstance(value, yaml.MappingStartEvent):
+            yield Entry(name=name, raw=None, line=line)
+            yield from _mapping(events, name + ".")
+        elif isinstance(value, yaml.SequenceStartEvent):
+            yield Entry(name=name, raw=tuple(_items(events)), line=line)
+        elif isinstance(value, yaml.ScalarEvent):
+            yield Entry(name=name, raw=value.value, line=line)
+
+
+def _items(events: _Events) -> Iterator[str]:
+    for event in events:
+        if isinstance(event, yaml.SequenceEndEvent):
+            return
+        if not isinstance(event, yaml.ScalarEvent):
+            raise events.refuse(event, "has a list that holds more than plain values")
+        yield event.value
+
+
+def _without_doubles(found: list[Entry], path: Path) -> tuple[Entry, ...]:
+    seen: dict[str, int | None] = {}
+    for entry in found:
+        if entry.name in seen:
+            what = f"says the same as line {seen[entry.name]} again"
+            raise _refusal(path, what, line=entry.line, key=entry.name)
+        seen[entry.name] = entry.line
+    return tuple(found)
+
+
+def _refusal(path: Path, what: str, *, line: int | None, key: str = "") -> BadSetting:
+    place = f"{path}:{line}" if line else str(path)
+    at = f" at `{shortened(key)}`" if key else ""
+    return BadSetting(
+        f"{place} {what}{at}.",
+        hint="A settings file holds sections, keys and values, such as `store:` with `pool_max: 10` below it.",
+        file=str(path),
+        line=line,
+        key=shortened(key),
+    )
+
+
+class Kind(StrEnum):
+    """The sources from the weakest to the strongest."""
+
+    DEFAULT = "default"
+    FILE = "file"
+    TABLE = "table"
+    ENVIRONMENT = "environment"
+    COMMAND_LINE = "command line"
+
+
+PINNING = (Kind.ENVIRONMENT, Kind.COMMAND_LINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a value was set: which source, and the place in it (`festinger.yaml:3`, `FESTINGER_HOME`, `--home`)."""
+
+    kind: Kind
+    place: str = ""
+    line: int | None = None
+
+    @property
+    def pins(self) -> bool:
+        """Whether the deployment has the last word on what is set here."""
+        return self.kind in PINNING
+
+    def __str__(self) -> str:
+        where = f"{self.place}:{self.line}" if self.line else self.place
+        return f"{self.kind} {where}".strip()
+
+
+DEFAULT = Source(kind=Kind.DEFAULT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A value that some source gives to a key."""
+
+    value: Any
+    source: Source
+
+
+Layer = Mapping[str, Given]
+"""What one source says, by full name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row of the config table."""
+
+    space: SpaceId
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """All that can be said of one key at one moment. `value` and `default` are as people may see them."""
+
+    key: Key
+    value: str
+    default: str
+    source: Source
+
+    @property
+    def pinned(self) -> bool:
+        return self.source.pins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A whole tree and where each of its values comes from."""
+
+    tree: Settings
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    deployment: Deployment | None = None
+
+    def source(self, name: str) -> Source:
+        return self.sources.get(name, DEFAULT)
+
+    def setting(self, name: str) -> Setting:
+        key = find(name)
+        return Setting(
+            key=key,
+            value=shown(key, value_at(self.tree, key.name)),
+            default=shown(key, key.default),
+            source=self.source(key.name),
+        )
+
+    def settings(self) -> tuple[Setting, ...]:
+        """Every key, in the order of the tree."""
+        return tuple(self.setting(name) for name in KEYS)
 
 
 def load(

@@ -10,13 +10,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr, model_validator
 
-from festinger.settings.beliefs import EpisodesSettings as EpisodesSettings
-from festinger.settings.beliefs import JudgeSettings as JudgeSettings
-from festinger.settings.beliefs import MemorySettings as MemorySettings
-from festinger.settings.beliefs import WorldSettings as WorldSettings
-from festinger.settings.outcomes import OutcomesSettings as OutcomesSettings
-from festinger.settings.proposals import ProposalsSettings as ProposalsSettings
-from festinger.settings.retrieval import RetrievalSettings as RetrievalSettings
+from festinger.settings.beliefs import EpisodesSettings, JudgeSettings, MemorySettings, WorldSettings
+from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.proposals import ProposalsSettings
+from festinger.settings.retrieval import RetrievalSettings
 from festinger.settings.section import (
     CRON_WORDS,
     MODEL_WORDS,

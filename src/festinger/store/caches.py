@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from festinger.seeing.metrics import DEGRADED
+from festinger.observability.metrics import DEGRADED
 
 log = structlog.get_logger(room="store")
 

@@ -15,7 +15,7 @@ from uuid import UUID
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.text.cutting import Cut
+from festinger.text.blocks import Cut
 
 Q = queries_of("festinger.store")
 

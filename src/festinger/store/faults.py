@@ -13,7 +13,7 @@ import psycopg_pool
 from psycopg import errors as pg
 
 from festinger.errors import Refused, StoreBusy, StoreDown
-from festinger.seeing.metrics import STORE_ERRORS
+from festinger.observability.metrics import STORE_ERRORS
 
 TOO_SLOW = "too_slow"
 DAMAGED = "damaged"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from festinger.clock import iso
 from festinger.errors import StoreDown
-from festinger.seeing.checks import Check, fail, ok, warn
+from festinger.observability.checks import Check, fail, ok, warn
 from festinger.settings.tree import StoreSettings
 from festinger.store.backup import AUTOMATIC
 from festinger.store.home import Layout

@@ -16,8 +16,8 @@ from typing import Never
 import structlog
 
 from festinger.errors import FestingerError, StoreDown
-from festinger.seeing.checks import Check, ok, warn
-from festinger.seeing.metrics import CACHE_RELOADS
+from festinger.observability.checks import Check, ok, warn
+from festinger.observability.metrics import CACHE_RELOADS
 from festinger.store.cancelling import end_all
 from festinger.store.line import Connection, pauses
 from festinger.store.pool import Store

@@ -17,13 +17,12 @@ import psycopg_pool
 from psycopg.rows import DictRow
 
 from festinger.errors import NotFound
-from festinger.seeing.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING, STORE_SECONDS
+from festinger.observability.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING, STORE_SECONDS
 from festinger.settings.tree import StoreSettings
 from festinger.store.closing import held
 from festinger.store.faults import down, translated
 from festinger.store.fitness import require_fit
-from festinger.store.line import CONNECT_SECONDS, Line, Redialled
-from festinger.store.line import Connection as Connection
+from festinger.store.line import CONNECT_SECONDS, Connection, Line, Redialled
 from festinger.store.queries import Query, queries_of
 from festinger.store.watch import Bracket, in_time
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from zlib import crc32
 
 from festinger.store.home import open_private
-from festinger.text.cutting import Cut
+from festinger.text.blocks import Cut
 
 ENDING = ".spool"
 BAD = "spool.bad"

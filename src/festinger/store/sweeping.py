@@ -16,7 +16,7 @@ from psycopg import sql
 from festinger.ids import SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query, queries_of
-from festinger.text.cutting import MARK, Cut
+from festinger.text.blocks import MARK, Cut
 
 Q = queries_of("festinger.store")
 

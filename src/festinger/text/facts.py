@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from festinger.errors import BadFact
-from festinger.text.patterns import MEMBERSHIP, TYPE
+from festinger.text.operands import MEMBERSHIP, TYPE
 from festinger.text.tokens import tokens
 
 LONGEST = 500

@@ -3,16 +3,130 @@
 The object is the noun phrase after it, the subject what stands before it: a word, a name, an abbreviation in
 parentheses, or the phrase that a parenthesis or an apposition keeps apart from it. Words that name nothing are no
 operands. What the cue says is told by `patterns`; whether it is said at all by `asserted`.
+
+Which words say that one thing is, or is part of, another?
+
+The table of cues: which words, what they say, in which dimension, and how sure one may be. Reading the things that
+stand around them is left to `cues`.
 """
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 
-from festinger.text.asserted import Reading
-from festinger.text.patterns import AFTER_BE, ALONE, LOOSE, WEAK
+from festinger.text.assertion import Reading
 from festinger.text.vocabulary import is_common as is_common_english
 from festinger.text.words import FUNCTION_WORDS, words
+
+TYPE = "type"
+MEMBERSHIP = "membership"
+OWNED_BY = "owned-by"
+RUNS_ON = "runs-on"
+TECH = "tech"
+GEOGRAPHY = "geography"
+
+KEYWORD = 0.70
+PHRASE = 0.65
+BARE = 0.60
+SEVERAL_WORDS = 0.60
+"""At most so sure of an object of several words."""
+LOOSE = 0.55
+"""At most so sure where the subject stands further off, or the words say it less plainly."""
+WEAK = 0.50
+"""At most so sure of common words, of what was, and of what may be meant otherwise: stored, and silent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """What a cue says of the thing before it and the thing after it."""
+
+    name: str
+    is_isa: bool
+    dimension: str
+    confidence: float
+    opens_clause: bool = False
+    """Whether a common word is its subject only where a clause begins."""
+    whole_first: bool = False
+    """Whether the whole stands before its part."""
+
+
+def _isa(name: str, confidence: float, *, opens_clause: bool = False) -> Pattern:
+    return Pattern(name=name, is_isa=True, dimension=TYPE, confidence=confidence, opens_clause=opens_clause)
+
+
+def _part(name: str, dimension: str, confidence: float, *, opens_clause: bool = False) -> Pattern:
+    return Pattern(
+        name=name, is_isa=False, dimension=dimension, confidence=confidence, opens_clause=opens_clause
+    )
+
+
+def _whole(name: str, confidence: float = WEAK) -> Pattern:
+    return Pattern(name=name, is_isa=False, dimension=MEMBERSHIP, confidence=confidence, whole_first=True)
+
+
+def _by_words(*patterns: Pattern) -> Mapping[tuple[str, ...], Pattern]:
+    return {tuple(pattern.name.split()): pattern for pattern in patterns}
+
+
+KEYWORDS = {"ISA": _isa("ISA", KEYWORD), "ISPART": _part("ISPART", MEMBERSHIP, KEYWORD)}
+
+ALONE = _by_words(
+    _part("belongs to", MEMBERSHIP, PHRASE),
+    _part("belong to", MEMBERSHIP, PHRASE),
+    _part("runs on", RUNS_ON, PHRASE),
+    _isa("kind of", BARE, opens_clause=True),
+    _isa("type of", BARE, opens_clause=True),
+    _isa("instance of", BARE, opens_clause=True),
+    _part("part of", MEMBERSHIP, BARE, opens_clause=True),
+    _part("member of", MEMBERSHIP, BARE, opens_clause=True),
+    _part("contained in", MEMBERSHIP, BARE, opens_clause=True),
+    _part("owned by", OWNED_BY, BARE, opens_clause=True),
+    _part("hosted by", RUNS_ON, BARE, opens_clause=True),
+    _part("deployed on", RUNS_ON, BARE, opens_clause=True),
+    _whole("consists of", PHRASE),
+    _whole("consist of", PHRASE),
+    _whole("comprises", PHRASE),
+    _whole("comprise", PHRASE),
+    _whole("contains", LOOSE),
+    _whole("includes", LOOSE),
+    _isa("refers to", LOOSE),
+    _isa("refer to", LOOSE),
+)
+"""Cues that need no other word."""
+
+AFTER_BE = _by_words(
+    _part("part of", MEMBERSHIP, PHRASE),
+    _part("parts of", MEMBERSHIP, PHRASE),
+    _part("members of", MEMBERSHIP, PHRASE),
+    _part("owned by", OWNED_BY, PHRASE),
+    _part("hosted by", RUNS_ON, PHRASE),
+    _part("deployed on", RUNS_ON, PHRASE),
+    _part("contained in", MEMBERSHIP, PHRASE),
+    _part("written in", TECH, PHRASE),
+    _part("built with", TECH, PHRASE),
+    _part("located in", GEOGRAPHY, PHRASE),
+    _isa("defined as", LOOSE),
+    _whole("composed of", PHRASE),
+    _whole("comprised of", PHRASE),
+    _whole("made up of", PHRASE),
+)
+"""Cues after a form of `be`."""
+
+OWN = frozenset({"my", "our"})
+"""Words by which people say that something is theirs: what they name then has that name."""
+ARTICLES = {"a": PHRASE, "an": PHRASE, "any": LOOSE, "the": WEAK, **dict.fromkeys(OWN, PHRASE)}
+"""What stands between a form of `be` and the thing that something is, and how sure one may be then."""
+
+FORMS_OF_BE = {"is": PHRASE, "are": BARE, "was": WEAK, "were": WEAK}
+"""How sure one may be at most: what was, need not be now."""
+
+PARTS = frozenset({"part", "parts", "member", "members"})
+"""Nouns before `of` that make a part of the thing that something is said to be."""
+
+
+COLLECTIVE = _whole("of", WEAK)
+"""`a herd of cattle`: the whole is itself the first word of the cue."""
+
 
 IsCommon = Callable[[str], bool]
 
@@ -38,7 +152,7 @@ _ADVERBS = words("adverbs")
 _OPENERS = words("openers") | words("adverbs")
 _CUE_WORDS = {phrase[:2] for phrase in ALONE if len(phrase) > 1} | {phrase[:2] for phrase in AFTER_BE}
 
-ARTICLES = frozenset({"a", "an", "the"})
+ARTICLE_WORDS = frozenset({"a", "an", "the"})
 GENERIC = frozenset({"a", "an", "every", "any"})
 POSSESSIVES = frozenset({"my", "your", "his", "her", "its", "our", "their", "whose"})
 LABELS = frozenset(
@@ -49,7 +163,7 @@ _PARTICULAR = POSSESSIVES | {"the"}
 QUANTIFIERS = words("quantifiers")
 HEDGES = frozenset({"bit", "lot", "tad"})
 """`a bit slow` names nothing."""
-_POINTING = ARTICLES | POSSESSIVES | frozenset({"this", "that", "these", "those", "some", "each", "no"})
+_POINTING = ARTICLE_WORDS | POSSESSIVES | frozenset({"this", "that", "these", "those", "some", "each", "no"})
 
 _PREAMBLES = frozenset(
     [
@@ -121,7 +235,7 @@ def phrase_after(reading: Reading, start: int) -> range:
 
 
 def _behind_article(reading: Reading, start: int) -> int:
-    if start + 1 < len(reading.tokens) and reading.tokens[start].text in ARTICLES | POSSESSIVES:
+    if start + 1 < len(reading.tokens) and reading.tokens[start].text in ARTICLE_WORDS | POSSESSIVES:
         return start + 1 if is_blank(reading.gap(start + 1)) else start
     return start
 
@@ -177,7 +291,7 @@ def _follows_noun(reading: Reading, index: int) -> bool:
         # Behind an adverb it may well go before a noun: `a commonly used phrase`.
         return not (reading.tokens[index - 1].text.endswith("ly") and _noun_follows(reading, index))
     if word.endswith("ing") and index + 1 < len(reading.tokens):
-        return reading.tokens[index + 1].text in ARTICLES | POSSESSIVES
+        return reading.tokens[index + 1].text in ARTICLE_WORDS | POSSESSIVES
     if word in _PARTICIPLES or word in _AFTERTHOUGHTS or _looks_adverbial(word):
         # `a specific set`: behind an adjective even a participle is the noun.
         return not (is_adjective(reading.tokens[index - 1].text) or _noun_follows(reading, index))
@@ -400,7 +514,11 @@ def _common_subject(reading: Reading, index: int, *, lowest: int, strict: bool) 
         named = any(reading.tokens[at].capital for at in range(first, index + 1))
         begins = before == lowest or not is_blank(reading.gap(before))
         generic = determiner.text in GENERIC and begins
-        return _joined(reading, first, index) if generic or (named and determiner.text in ARTICLES) else None
+        return (
+            _joined(reading, first, index)
+            if generic or (named and determiner.text in ARTICLE_WORDS)
+            else None
+        )
     return None if strict else Operand(text=reading.tokens[index].text, first=index, last=index, at_most=WEAK)
 
 
@@ -429,7 +547,7 @@ def _joined(reading: Reading, first: int, last: int) -> Operand:
 def _other_name(reading: Reading, first: int, *, lowest: int, is_common: IsCommon) -> Operand | None:
     """The first of two names for one thing, as in `the X or Y is a Z` at the start of a sentence."""
     at = first - 1
-    if at >= lowest and reading.tokens[at].text in ARTICLES:
+    if at >= lowest and reading.tokens[at].text in ARTICLE_WORDS:
         at -= 1
     if at <= lowest or reading.tokens[at].text != "or" or not reading.tokens[lowest].sentence_start:
         return None

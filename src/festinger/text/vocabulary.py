@@ -3,6 +3,11 @@
 Common English is not, and neither are numbers, dates, ids and addresses: they are tokens of the text but never
 of the vocabulary. Secrets are gone before the text is cut into words. How often a word was met, and what follows
 from that, is left to `world`.
+
+How much does a word stand out from common English?
+
+Read from the packaged list of frequencies: what is never met stands out most, `the` not at all. The vocabulary of a
+space, and what it has got used to, is left to `world`.
 """
 
 import re
@@ -11,8 +16,7 @@ from functools import cache
 
 import wordfreq
 
-from festinger.text.redaction import without_secrets
-from festinger.text.secret_checks import MARK
+from festinger.text.secrets import MARK, without_secrets
 from festinger.text.tokens import Known, Token, content, tokens
 from festinger.text.words import words
 
@@ -69,3 +73,21 @@ def _is_id(token: str) -> bool:
     if any(shape.fullmatch(token) for shape in (_NUMBER, _DATE, _UUID, _HEX, _BASE64)):
         return True
     return _URL_SAFE.fullmatch(token) is not None and len(_MIXED.findall(token)) >= _MIXED_AT_LEAST
+
+
+MOST_FREQUENT = 8.0
+"""Zipf frequency of the commonest words."""
+_STEPS = 100
+"""Steps of the packaged list in one of the Zipf scale."""
+
+
+@cache
+def _frequencies() -> dict[str, float]:
+    ranked = wordfreq.get_frequency_list("en", wordlist="small")
+    # The list begins at 9 on the Zipf scale and goes down by hundredths.
+    return {word: 9 - place / _STEPS for place, words in enumerate(ranked) for word in words}
+
+
+def outstanding(word: str) -> float:
+    """From 0 for the commonest words to 8 for those that English does not know."""
+    return max(0.0, MOST_FREQUENT - _frequencies().get(word.casefold(), 0.0))

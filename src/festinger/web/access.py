@@ -20,7 +20,7 @@ from starlette.requests import Request
 from festinger.errors import NotAuthenticated, NotAuthorised, Unavailable
 from festinger.store.keys import ApiKey, Role, is_ours
 from festinger.store.sessions import Session, token_of
-from festinger.text.loopback import is_loopback
+from festinger.text.addresses import is_loopback
 
 FindKey = Callable[[str], Awaitable[ApiKey | None]]
 FindSession = Callable[[str], Awaitable[Session | None]]

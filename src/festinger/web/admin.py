@@ -13,7 +13,7 @@ from starlette.routing import Route as StarletteRoute
 
 from festinger.app.keeper import Keeper
 from festinger.errors import FestingerError, NotFound
-from festinger.seeing.trace import on_behalf_of
+from festinger.observability.trace import on_behalf_of
 from festinger.web import (
     administration,
     censors,

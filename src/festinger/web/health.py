@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from festinger.errors import FestingerError, NotFound, StoreDown
 from festinger.jobs.deadletters import State, list_jobs
+from festinger.observability import metrics
+from festinger.observability.checks import Check, worst
 from festinger.proposals.health import fullest
-from festinger.seeing import metrics
-from festinger.seeing.checks import Check, worst
 from festinger.web.access import Scope
 from festinger.web.route import Call, Route, answer
 

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.responses import Response
 
 from festinger import __version__
-from festinger.seeing.checks import Check, Severity
+from festinger.observability.checks import Check, Severity
 from festinger.web.access import Scope
 from festinger.web.pages import show
 from festinger.web.route import Call, Route, answer

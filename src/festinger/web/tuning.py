@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from festinger.app.tuning import change_setting, reset_setting
 from festinger.ids import EVERY_SPACE, SpaceId
-from festinger.settings.loaded import Setting
+from festinger.settings.sources import Setting
 from festinger.web.access import Scope
 from festinger.web.route import Call, Route, answer
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from festinger.ids import Origin, least_trusted
-from festinger.settings.tree import WorldSettings
+from festinger.settings.beliefs import WorldSettings
 from festinger.world.collision import is_same_name, yields
 from festinger.world.corroboration import STATED_MODEL_CUE
 from festinger.world.edge import UrdEdge

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from festinger.clock import Clock
 from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId
-from festinger.settings.tree import WorldSettings
+from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Store, Transaction
 
 

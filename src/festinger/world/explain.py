@@ -14,7 +14,7 @@ from typing import Any
 from festinger.errors import BadFact, ProviderRefused
 from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, least_trusted
 from festinger.llm.port import Answer, Model
-from festinger.seeing.metrics import WORLD_REFUSED
+from festinger.observability.metrics import WORLD_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.claims import VOUCHED, starting_confidence

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from festinger.llm.port import Message, Shape
 from festinger.llm.prompts import prompt_of
-from festinger.seeing.metrics import WORLD_REFUSED
+from festinger.observability.metrics import WORLD_REFUSED
 from festinger.text.tokens import tokens
 from festinger.text.vocabulary import may_be_vocabulary
 from festinger.text.words import FUNCTION_WORDS

@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from festinger.ids import Origin
-from festinger.settings.tree import WorldSettings
-from festinger.text.cues import Cue, cues
-from festinger.text.normal import normalised
-from festinger.text.redaction import without_secrets
-from festinger.text.retractions import retractions
+from festinger.settings.beliefs import WorldSettings
+from festinger.text.cues import Cue, cues, retractions
+from festinger.text.normalize import normalised
+from festinger.text.secrets import without_secrets
 from festinger.text.tokens import Token, content, token_texts, tokens
 from festinger.text.vocabulary import may_be_vocabulary
 from festinger.world.claims import Claim

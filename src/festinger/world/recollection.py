@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from itertools import chain
 
 from festinger.ids import Origin
-from festinger.settings.tree import WorldSettings
+from festinger.settings.beliefs import WorldSettings
 from festinger.world.claims import Claim, collides
 from festinger.world.concept import SoasRow, effective, standing
 from festinger.world.edge import UrdEdge, freshness

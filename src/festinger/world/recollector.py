@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
-from festinger.seeing.metrics import WORLD_ZERO_HITS
+from festinger.observability.metrics import WORLD_ZERO_HITS
 from festinger.store.pool import Transaction
 from festinger.world.claims import heard_from
 from festinger.world.desk import Desk

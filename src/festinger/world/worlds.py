@@ -15,8 +15,8 @@ import structlog
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import StoreDown
 from festinger.ids import SpaceId
-from festinger.seeing.checks import Check, ok, warn
-from festinger.settings.tree import WorldSettings
+from festinger.observability.checks import Check, ok, warn
+from festinger.settings.beliefs import WorldSettings
 from festinger.store.caches import MEGABYTE, BoundedCache
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from festinger.errors import NotFound, Refused
 from festinger.ids import Cause, SpaceId
-from festinger.settings.tree import WorldSettings
+from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.collision import LONGEST_CHAIN

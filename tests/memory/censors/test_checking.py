@@ -14,8 +14,8 @@ from festinger.memory.censors.censor import Force, MatchedBy
 from festinger.memory.censors.checking import search
 from festinger.memory.censors.watch import ROOM
 from festinger.memory.health import check_censors
-from festinger.seeing.checks import Severity
-from festinger.seeing.metrics import CENSORS_FAILED
+from festinger.observability.checks import Severity
+from festinger.observability.metrics import CENSORS_FAILED
 from festinger.store.pool import Store
 from festinger.store.versions import Cached, Change
 

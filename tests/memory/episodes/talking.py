@@ -14,7 +14,7 @@ from festinger.memory.desk import Desk
 from festinger.memory.episodes.episode import ORIGINS, Episode, Role, Turn
 from festinger.memory.episodes.keeping import append, close
 from festinger.memory.episodes.summary import Answered, Fact
-from festinger.settings.tree import EpisodesSettings
+from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Store
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -25,7 +25,7 @@ from festinger.memory.episodes.keeping import (
     update_episode,
 )
 from festinger.memory.episodes.listing import page, tell
-from festinger.settings.tree import EpisodesSettings
+from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Store
 from festinger.text.blocks import Mark, without_blocks
 

@@ -23,14 +23,8 @@ from festinger.ids import MAIN_SPACE
 from festinger.llm.scripted import Fail, Hang, scripted_model
 from festinger.memory.episodes.episode import State
 from festinger.memory.episodes.keeping import SUM_UP, close, update_episode
-from festinger.memory.episodes.summing import (
-    SUMMARISE,
-    ask_for_summary,
-    sum_up,
-    summarise,
-    summarise_within,
-    take_up,
-)
+from festinger.memory.episodes.retelling import SUMMARISE
+from festinger.memory.episodes.summing import ask_for_summary, sum_up, summarise, summarise_within, take_up
 from festinger.store.pool import Store
 
 OSLO = fact("The staging cluster stands in Oslo", 3)

@@ -19,7 +19,7 @@ from festinger.proxy.injection.block import (
     note_line,
     rewritten,
 )
-from festinger.proxy.injection.removal import CLOSE, OPEN, blocks_in
+from festinger.text.blocks import CLOSE, OPEN, blocks_in
 
 NOTE = NoteRef(kind="memory", id="n1")
 HOSTILE = (

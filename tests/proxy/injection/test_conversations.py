@@ -15,7 +15,6 @@ from festinger.proxy.injection.anchors import Standing, carrier, standing_in
 from festinger.proxy.injection.block import Block, block, graph_line, mark_of
 from festinger.proxy.injection.editing import edited
 from festinger.proxy.injection.refusals import why_never
-from festinger.proxy.injection.removal import without_blocks
 from festinger.proxy.loops.message import Message, Role
 from festinger.proxy.requests.cleaning import cleaning
 from festinger.proxy.requests.kind import Kind
@@ -26,6 +25,7 @@ from festinger.proxy.sessions.chain import chain_of, content_of_reply
 from festinger.proxy.sessions.keeping import Sessions
 from festinger.proxy.sessions.recognising import recognise
 from festinger.proxy.sessions.session import Caller, Reply, Session
+from festinger.text.blocks import without_blocks
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 DOBBY = Caller(space=MAIN_SPACE, name="dobby")

@@ -25,10 +25,10 @@ from festinger.proxy.injection.anchors import Standing
 from festinger.proxy.injection.block import Block, Line
 from festinger.proxy.injection.editing import Edited, edited
 from festinger.proxy.injection.places import Modelfile, Position
-from festinger.proxy.injection.removal import GAP
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.requests.reading import read
 from festinger.proxy.requests.turn import Request
+from festinger.text.blocks import GAP
 
 BLOCK = Block(label=LABEL, lines=(Line(text="ramanujan: [type] server"), Line(text='- says "ü" \\ 🙂')))
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.proxy.requests.wire import LABEL, MARK
 
 from festinger.proxy.injection.block import Block, Line
-from festinger.proxy.injection.removal import CLOSE, GAP, OPEN, Mark, without_blocks
+from festinger.text.blocks import CLOSE, GAP, OPEN, Mark, without_blocks
 
 BLOCK = Block(label=LABEL, lines=(Line(text="ramanujan: [type] server"),)).text
 BARE = Block(label="", lines=(Line(text="ramanujan: [type] server"),)).text

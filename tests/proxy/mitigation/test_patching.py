@@ -11,15 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.requests.wire import go, oddly
 
-from festinger.proxy.mitigation.patching import (
-    NewElement,
-    NotPlain,
-    Patch,
-    PutMembers,
-    TakeOut,
-    TextEdit,
-    patched,
-)
+from festinger.proxy.injection.splicing import NewElement, TextEdit
+from festinger.proxy.mitigation.patching import Patch, PutMembers, TakeOut, patched
+from festinger.proxy.requests.exact import NotPlain
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 VALUES = st.recursive(

@@ -11,7 +11,6 @@ from tests.proxy.requests.wire import LABEL, LIMIT, MARK, RULES
 from festinger.proxy.injection.anchors import Standing
 from festinger.proxy.injection.block import Block, Line, harmless
 from festinger.proxy.injection.editing import edited
-from festinger.proxy.injection.removal import without_blocks
 from festinger.proxy.requests.cleaning import cleaned
 from festinger.proxy.requests.flattened import sections
 from festinger.proxy.requests.kind import Kind
@@ -19,6 +18,7 @@ from festinger.proxy.requests.origins import said_by_user
 from festinger.proxy.requests.reading import read
 from festinger.proxy.requests.turn import Request
 from festinger.proxy.sessions.side import matches
+from festinger.text.blocks import without_blocks
 
 BLOCK = Block(label=LABEL, lines=(Line(text="a: [b] c"),))
 UNITS = (

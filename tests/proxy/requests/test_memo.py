@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.requests.wire import LABEL, LIMIT, MARK, TREES, assistant, user
 
-from festinger.proxy.injection.removal import CLOSE, OPEN
 from festinger.proxy.requests.cleaning import cleaning
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.requests.memo import Memo
 from festinger.proxy.requests.reading import read
 from festinger.proxy.requests.turn import Request
+from festinger.text.blocks import CLOSE, OPEN
 
 OURS = f"{OPEN}\n{LABEL}\na: [type] b\n{CLOSE}"
 

@@ -20,7 +20,7 @@ from festinger.memory.censors.watch import tell_of_change
 from festinger.memory.desk import Desk
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.expressions import checked_pattern
+from festinger.text.regex import checked_pattern
 
 Q = queries_of("festinger.memory")
 

@@ -18,10 +18,10 @@ from festinger.memory.censors.matching import Aim, Match, excerpts, matches, wan
 from festinger.memory.censors.watch import InForce, Watch, vectors_of
 from festinger.memory.memory import Place
 from festinger.memory.vectors import EMBEDDER
-from festinger.seeing.metrics import CENSORS_FAILED, MEMORY_CENSOR_TRIGGERS
+from festinger.observability.metrics import CENSORS_FAILED, MEMORY_CENSOR_TRIGGERS
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.expressions import readable
+from festinger.text.regex import readable
 
 log = structlog.get_logger(room="memory")
 

@@ -39,7 +39,7 @@ from festinger.memory.desk import Desk
 from festinger.memory.memory import Place
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.expressions import escaped, is_prose, patterns_of, readable
+from festinger.text.regex import escaped, is_prose, patterns_of, readable
 
 Q = queries_of("festinger.memory")
 

@@ -12,8 +12,8 @@ from uuid import UUID
 from festinger.ids import AgentId
 from festinger.memory.censors.censor import Censor, Force, MatchedBy, Where
 from festinger.memory.censors.watch import InForce, Matrix
-from festinger.text.expressions import Strike
-from festinger.text.redaction import Redact, redact
+from festinger.text.regex import Strike
+from festinger.text.secrets import Redact, redact
 
 LONGEST_EXCERPT = 200
 BEFORE = 60

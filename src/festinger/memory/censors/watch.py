@@ -20,12 +20,12 @@ from festinger.ids import SpaceId
 from festinger.memory.censors.censor import Censor, censor_of
 from festinger.memory.desk import Desk
 from festinger.memory.vectors import EMBEDDER, text_hash
-from festinger.seeing.metrics import DEGRADED
+from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import halfvec
 from festinger.store.versions import Change, raise_version
-from festinger.text.expressions import Patterns, patterns_of
+from festinger.text.regex import Patterns, patterns_of
 
 Q = queries_of("festinger.memory")
 

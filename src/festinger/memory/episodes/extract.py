@@ -19,8 +19,8 @@ from festinger.memory.episodes.transcript import (
     word_count,
     words_of,
 )
-from festinger.text.fold import fold
-from festinger.text.saliency import outstanding
+from festinger.text.normalize import fold
+from festinger.text.vocabulary import outstanding
 
 FEWEST_WORDS = 100
 MOST_WORDS = 150

@@ -39,7 +39,7 @@ from festinger.memory.revising import edit
 from festinger.memory.states import find_all
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.shingles import all_shingles
+from festinger.text.overlap import all_shingles
 
 Q = queries_of("festinger.memory")
 

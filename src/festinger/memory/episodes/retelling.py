@@ -19,7 +19,7 @@ from festinger.memory.gist import fold_mark, gist_mark
 from festinger.memory.storing import EMBED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.cutting import Cut
+from festinger.text.blocks import Cut
 
 Q = queries_of("festinger.memory")
 

@@ -23,9 +23,9 @@ from festinger.memory.episodes.extract import is_its_own_summary, skipped
 from festinger.memory.episodes.keeping import SUM_UP, find_in
 from festinger.memory.episodes.lessons import teach
 from festinger.memory.episodes.listing import turns_left
-from festinger.memory.episodes.retelling import SUMMARISE as SUMMARISE
+from festinger.memory.episodes.retelling import SUMMARISE
 from festinger.memory.episodes.summary import Summary, in_its_own_words, in_the_words_of
-from festinger.seeing.metrics import DEGRADED
+from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

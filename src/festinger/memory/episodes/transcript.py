@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from festinger.memory.episodes.episode import Role, Turn
-from festinger.text.saliency import outstanding
-from festinger.text.sentences import sentences_in
+from festinger.text.vocabulary import outstanding
+from festinger.text.words import sentences_in
 
 SPOKEN = (Role.USER, Role.ASSISTANT, Role.TOOL)
 """Whose turns make up what was said; prompts and thoughts are not part of the conversation."""

@@ -20,7 +20,7 @@ from festinger.memory.selector import Selector
 from festinger.memory.states import find_all
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.cutting import Cut
+from festinger.text.blocks import Cut
 
 Q = queries_of("festinger.memory")
 

@@ -13,8 +13,8 @@ from festinger.judge.relations import verb_of
 from festinger.memory.extract.classifier import ClauseEncoder, probabilities
 from festinger.memory.extract.clauses import Clause, split_clauses, words_of
 from festinger.memory.kinds import Kind
-from festinger.text.chatter import is_heartbeat, is_question, is_transient
-from festinger.text.secret_checks import MARK
+from festinger.text.hygiene import is_heartbeat, is_question, is_transient
+from festinger.text.secrets import MARK
 from festinger.text.words import FUNCTION_WORDS, words
 
 THRESHOLD = 0.5

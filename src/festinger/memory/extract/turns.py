@@ -26,7 +26,7 @@ from festinger.memory.revising import supersede
 from festinger.memory.undoing import SPEAKER
 from festinger.store.conversations import notes_of
 from festinger.store.queries import queries_of
-from festinger.text.echoes import without_echoes
+from festinger.text.overlap import without_echoes
 
 Q = queries_of("festinger.memory")
 

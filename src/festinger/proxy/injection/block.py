@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, lru_cache
 
-from festinger.proxy.injection.removal import CLOSE, OPEN, IsOurs, Mark, none_known
+from festinger.text.blocks import CLOSE, OPEN, IsOurs, Mark, none_known
 from festinger.text.budget import count_tokens
 
 NOTE_CHARS = 300

@@ -11,10 +11,11 @@ from typing import Any
 from festinger.proxy.injection.anchors import Standing
 from festinger.proxy.injection.block import Block
 from festinger.proxy.injection.places import Modelfile, Position, in_system, in_turn
-from festinger.proxy.injection.removal import Mark, blocks_in
-from festinger.proxy.injection.splicing import Edit, NotPlain, TextEdit, spliced
+from festinger.proxy.injection.splicing import Edit, TextEdit, spliced
 from festinger.proxy.loops.message import Role
+from festinger.proxy.requests.exact import NotPlain
 from festinger.proxy.requests.turn import Path, Request, Turn
+from festinger.text.blocks import Mark, blocks_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from festinger.proxy.injection.removal import GAP
 from festinger.proxy.injection.splicing import Edit, NewElement, NewMember, TextEdit
 from festinger.proxy.loops.message import Role
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.requests.turn import Path, Request, Turn
+from festinger.text.blocks import GAP
 
 
 class Position(StrEnum):

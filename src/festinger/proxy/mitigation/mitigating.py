@@ -8,7 +8,7 @@ is limited. What has no certain place is left as it was.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from festinger.proxy.injection.splicing import NotPlain
+from festinger.proxy.injection.splicing import TextEdit
 from festinger.proxy.loops.keys import digest
 from festinger.proxy.loops.ladder import steps_at
 from festinger.proxy.loops.message import Role
@@ -17,10 +17,11 @@ from festinger.proxy.loops.novelty import collapsed
 from festinger.proxy.loops.prune import pruned_at, pruning
 from festinger.proxy.loops.steps import Item
 from festinger.proxy.loops.turns import Repeat
-from festinger.proxy.mitigation.patching import Patch, TakeOut, TextEdit, patched
+from festinger.proxy.mitigation.patching import Patch, TakeOut, patched
 from festinger.proxy.mitigation.sampling import boost_of, limit_of, put
 from festinger.proxy.mitigation.shortening import shortened
 from festinger.proxy.mitigation.tail import at_end, last_told, strings_of
+from festinger.proxy.requests.exact import NotPlain
 from festinger.proxy.requests.turn import Request
 from festinger.settings.tree import LadderStep, LoopSettings
 

@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 
 from festinger.proxy.injection.spelling import raw_width
-from festinger.proxy.injection.splicing import NewElement, NotPlain, TextEdit
-from festinger.proxy.requests.exact import steps_in
+from festinger.proxy.injection.splicing import NewElement, TextEdit
+from festinger.proxy.requests.exact import NotPlain, steps_in
 from festinger.proxy.requests.turn import Path
 
 

@@ -7,8 +7,9 @@ came before. Thinking that belongs to a turn goes with it. Where a turn would ha
 from collections.abc import Iterator
 from typing import Any
 
+from festinger.proxy.injection.splicing import TextEdit
 from festinger.proxy.loops.prune import Pruning
-from festinger.proxy.mitigation.patching import Patch, TakeOut, TextEdit
+from festinger.proxy.mitigation.patching import Patch, TakeOut
 from festinger.proxy.mitigation.tail import at_end
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.requests.spoken import is_thinking

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from festinger.proxy.injection.places import PART_TYPES
-from festinger.proxy.injection.removal import GAP
+from festinger.proxy.injection.splicing import NewElement, TextEdit
 from festinger.proxy.loops.message import Role
-from festinger.proxy.mitigation.patching import NewElement, Patch, TextEdit
+from festinger.proxy.mitigation.patching import Patch
 from festinger.proxy.requests.turn import Path, Request, Turn
+from festinger.text.blocks import GAP
 
 
 def last_told(request: Request) -> Turn | None:

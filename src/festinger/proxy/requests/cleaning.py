@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from festinger.proxy.injection.removal import NO_MARK, OPEN, Mark, without_blocks
 from festinger.proxy.requests.memo import Memo
+from festinger.text.blocks import NO_MARK, OPEN, Mark, without_blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

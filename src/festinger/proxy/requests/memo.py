@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from festinger.proxy.injection.removal import OPEN
 from festinger.proxy.requests.turn import Turn
+from festinger.text.blocks import OPEN
 
 MOST_CHARS = 32 * 2**20
 COST = 512

@@ -1,0 +1,53 @@
+"""What do the reference pages on metrics and errors say?
+
+Rendered from the list of metrics and from the error tree, so that the pages cannot lag behind the code; tests compare
+them with what is written in `docs/reference`.
+"""
+
+from collections.abc import Iterator
+
+from festinger.errors import FestingerError
+from festinger.observability.metrics import LISTED, Metric
+
+
+def metrics_page() -> str:
+    """Every metric by the name under which it is scraped."""
+    rows = sorted(_metric_row(metric) for metric in LISTED)
+    return (
+        "# Metrics\n\n`/admin/metrics` shows them in the Prometheus text format. Histograms reach from 1 ms to 10 s.\n\n"
+        "| name | type | labels | meaning |\n|---|---|---|---|\n" + "".join(rows)
+    )
+
+
+def _metric_row(metric: Metric) -> str:
+    labels = ", ".join(f"`{label}`" for label in metric.labels) or "–"
+    return f"| `{metric.scraped_name}` | {metric.kind} | {labels} | {metric.meaning} |\n"
+
+
+def errors_page() -> str:
+    """Every error with what a caller sees of it."""
+    rows = [_error_row(error) for error in every_error()]
+    return (
+        '# Errors\n\nOver HTTP an error is `{"error": {"name", "message", "hint", "request_id"}}` with the status below; '
+        "a command ends with the exit code.\n\n| name | status | exit | message | hint |\n|---|---|---|---|---|\n"
+        + "".join(rows)
+    )
+
+
+def every_error(root: type[FestingerError] = FestingerError) -> Iterator[type[FestingerError]]:
+    """The tree, each error before those under it."""
+    yield root
+    for below in sorted(root.__subclasses__(), key=lambda error: error.__name__):
+        if below.__module__ == FestingerError.__module__:
+            yield from every_error(below)
+
+
+def _error_row(error: type[FestingerError]) -> str:
+    cells = [
+        f"`{error.class_name()}`",
+        str(error.http),
+        str(error.exit),
+        error.default_message(),
+        error.default_hint,
+    ]
+    return f"| {' | '.join(cells)} |\n"

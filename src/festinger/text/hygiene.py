@@ -1,0 +1,300 @@
+"""Is a text only talk: a greeting, a sign of life, a question, or true for this moment alone?
+
+Known by short lists of phrases and the marks of a question. Pure; whether such a text is kept is left to others.
+
+Does a statement that nobody asked to keep say something that lasts?
+
+In talk most statements do not: they hold today, tell what somebody is about to do, where somebody is just now or how
+the thing at hand looks, or they are supposed, told of a story, or put into somebody's mouth. Known by the form of the
+sentence and short lists. Pure; what a person asks to be kept is kept, whatever this says.
+
+What is said once a phrase is taken off that only leads up to it?
+
+`By the way, the shop is closed` says that the shop is closed. Such phrases come from a list and end with a comma or a
+colon. What the rest says is left to others.
+
+Does a text order its reader about, rather than say how things are?
+
+A page or the result of a tool can be written so that an agent takes it for an instruction. Such a text may be true
+and still must not be kept as if somebody had said it. Known by the grammar of what is said to a machine: drop what
+you were told, be somebody else, show your prompt, say just this; by commands to act on things; and, in a text that
+otherwise tells something, by a sentence that sets a task to nobody. Talk about orders is none: the verb of an order
+stands where a clause begins. What to do about such a text is left to others.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+
+from festinger.text.assertion import SUPPOSING
+from festinger.text.normalize import fold
+from festinger.text.words import LISTS, sentences_in, words
+
+_SEPARATOR = re.compile(r"[,.;:!?…\-\n]+|\band\b")
+_TIME = re.compile(
+    r"(?:it is |it's |the time is )?(?:\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?: ?[ap]\.?m\.?)?(?: utc| gmt| z)?"
+    r"|\d{4}-\d{2}-\d{2}(?:[t ]\d{2}:\d{2}(?::\d{2})?z?)?)"
+)
+_PROGRESS = re.compile(r"(?:\w+ )?(?:\d{1,3} ?%|\d+ ?/ ?\d+|\d+ of \d+)(?: \w+)?")
+_ASKS = re.compile(
+    r"(?:(?:so|and|but|ok|okay|well|please|hey|hi|hello)[, ]+)*"
+    r"(?:who|whom|whose|what|when|where|why|how|which|is|are|am|was|were|do|does|did|can|could|will|would|shall|should"
+    r"|may|might|have|has|had)\b(?!\s+(?:is|are|was|were)\b.*\b(?:because|that)\b)"
+)
+_TELLS = re.compile(r"\b(?:remember|note) that\b")
+
+
+def is_heartbeat(text: str) -> bool:
+    """Whether it says no more than that somebody is there, agrees, or goes on."""
+    plain = fold(text)
+    if _TIME.fullmatch(plain) or _PROGRESS.fullmatch(plain):
+        return True
+    parts = [part.strip(" '\"()[]*_") for part in _SEPARATOR.split(plain)]
+    said = [part for part in parts if part]
+    return all(part in _phrases("heartbeats") or _TIME.fullmatch(part) for part in said)
+
+
+def is_transient(text: str) -> bool:
+    """Whether it holds only while it is said."""
+    return _any_of("transients").search(fold(text)) is not None
+
+
+def is_question(text: str) -> bool:
+    """Whether it asks rather than says: it ends in a question mark, or begins as only a question does."""
+    stripped = text.rstrip(" \t\n\"'”’»)*_")
+    if stripped.endswith(("?", "？", "؟")):
+        return True
+    plain = fold(text)
+    if stripped.endswith((".", "!")) or _TELLS.search(plain):
+        return False
+    return _ASKS.match(plain) is not None and len(plain.split()) > 1
+
+
+@cache
+def _phrases(name: str) -> frozenset[str]:
+    lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(fold(line) for line in lines if line.strip() and not line.startswith("#"))
+
+
+@cache
+def _any_of(name: str) -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(_phrases(name)))) + r")\b")
+
+
+_WORD = re.compile(r"[a-z']+")
+_QUOTATION = re.compile(r"""["«][^"«»\s]*+(?:\s[^"«»\s]*+){2,}+["»]""")
+"""Three words or more between marks: not a title or a name, but what somebody said."""
+_IN_A_WHILE = re.compile(
+    r"\b(?:in|for|within) (?:a|an|one|two|three|five|ten|twenty|\d+) (?:few )?(?:second|minute|hour)s?\b|\bnow$"
+)
+_ABOUT_TO = re.compile(
+    r"^(?:i|we)(?:'ll| will| am going to|'m going to| are going to|'re going to| am about to|'m just|'m off)\b"
+)
+_WHEREABOUTS = re.compile(r"^(?:i|we)(?: am|'m| are|'re) (?:in|at|on|near|inside|outside|back|here|there)\b")
+_AT_HAND = re.compile(
+    r"^(?:it|this|that|these|those|there)\b|^the (?:other|first|second|third|last|next|previous|old|new) "
+    r"|\b(?:looks?|sounds?|seems?|feels?|reads?) (?!like a\b|after\b)\w+"
+)
+_OPINION = re.compile(
+    r"^(?:sorry|hmm|well|oh|ha)?[, ]*i(?:'m| am)? (?:think|guess|hope|mean|meant|wonder|suppose|believe|doubt|wish)\b"
+)
+
+
+def is_lasting(text: str) -> bool:
+    """Whether it is said as a fact, and of more than the moment."""
+    plain = fold(text)
+    return not (_is_of_the_moment(plain) or _is_not_said(plain))
+
+
+def _is_of_the_moment(plain: str) -> bool:
+    forms = (_IN_A_WHILE, _ABOUT_TO, _WHEREABOUTS, _AT_HAND, _OPINION)
+    return _moments().search(plain) is not None or any(form.search(plain) for form in forms)
+
+
+def _is_not_said(plain: str) -> bool:
+    said = set(_WORD.findall(plain))
+    return bool(
+        said & SUPPOSING
+        or _QUOTATION.search(plain)
+        or _hearsay().search(plain)
+        or _fiction().search(plain)
+        or plain.startswith(">")
+    )
+
+
+@cache
+def _moments() -> re.Pattern[str]:
+    lines = (LISTS / "moments.txt").read_text(encoding="utf-8").splitlines()
+    listed = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, listed)) + r")\b")
+
+
+@cache
+def _hearsay() -> re.Pattern[str]:
+    """Somebody else says it: `my neighbour claims that …`, but not what the speaker told or decided."""
+    verbs = "|".join(sorted(words("sayings")))
+    return re.compile(rf"^(?!i\b|we\b)(?:[^\s,]+ ){{1,5}}(?:{verbs})(?: that\b|:)")
+
+
+@cache
+def _fiction() -> re.Pattern[str]:
+    works = "|".join(sorted(words("fictions")))
+    return re.compile(
+        rf"\bin (?:the|this|that|a|an|my|his|her|our|their|your) (?:\w+ )?(?:{works})\b|^the (?:{works}) (?:says|tells|is about)\b"
+    )
+
+
+def without_lead_in(text: str) -> str:
+    """The statement alone; a text that is nothing but a lead-in stays as it is."""
+    rest = _lead_in().sub("", text)
+    return rest if rest.strip() else text
+
+
+@cache
+def _lead_in() -> re.Pattern[str]:
+    lines = (LISTS / "lead_ins.txt").read_text(encoding="utf-8").splitlines()
+    listed = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    phrases = "|".join(
+        re.escape(phrase).replace(r"\ ", r"\s+") for phrase in sorted(listed, key=len, reverse=True)
+    )
+    return re.compile(rf"^\s*(?:(?:and|so|but|oh|well)\s+)?(?:(?:{phrases})\s*[,:]\s*)+", re.IGNORECASE)
+
+
+READ_CHARS = 8_000
+
+PAGE_WORDS = 80
+"""A text that tells less beside its tasks is not a page with something put into it: it may be all request."""
+MOST_TASKS = 0.25
+"""Share of the words in sentences that set tasks, beyond which a text is a list of tasks and no page."""
+FEWEST_WORDS = 4
+"""Of a sentence that sets a task; less is a title, a button or an aside."""
+
+
+def orders_about(text: str) -> bool:
+    """Whether it tells whoever reads it what to do."""
+    said = sentences_in(_shouts().sub(". ", text[:READ_CHARS]))
+    plain = [fold(sentence) for sentence in said]
+    return any(map(_is_order, plain)) or _begins_anew(plain) or _holds_a_task(said)
+
+
+def _is_order(sentence: str) -> bool:
+    is_said = _order_phrases().search(sentence) or any(form.search(sentence) for form in _forms())
+    return bool(is_said) or _commands_an_act(sentence)
+
+
+def _commands_an_act(sentence: str) -> bool:
+    """`Transfer the money`: a verb of doing at the very beginning, with something to do it to."""
+    first, _, rest = _LEAD.sub("", sentence).partition(" ")
+    # One word alone is a title or a button, and what follows a verb that is a noun too says which it is.
+    return first in words("order_verbs") and bool(rest) and rest.partition(" ")[0] not in words("after_nouns")
+
+
+def _begins_anew(plain: Sequence[str]) -> bool:
+    """`Well done. Now write …`: as if what the reader was told before were over."""
+    return any(_OVER.match(before) and _NEXT.match(after) for before, after in pairwise(plain))
+
+
+def _holds_a_task(said: Sequence[str]) -> bool:
+    """Whether a text that tells something holds a sentence that sets a task, as a prompt would."""
+    if any(_SCENE.match(fold(sentence)) for sentence in said):
+        return False
+    lengths = [len(_ORDER_WORD.findall(sentence)) for sentence in said]
+    tasks = sum(length for sentence, length in zip(said, lengths, strict=True) if _is_task(sentence))
+    return sum(lengths) - tasks >= PAGE_WORDS and 0 < tasks <= MOST_TASKS * sum(lengths)
+
+
+def _is_task(sentence: str) -> bool:
+    """A request for words or facts in which nobody speaks to anybody: no `me`, no `you`, nothing at hand. A question
+    is none: letters are full of them."""
+    bare = _LEAD.sub("", fold(sentence))
+    asked = frozenset(_ORDER_WORD.findall(bare))
+    if len(asked) < FEWEST_WORDS or asked & words("near_words"):
+        return False
+    first, _, rest = bare.partition(" ")
+    return first in words("task_verbs") and rest.partition(" ")[0] not in words("after_nouns")
+
+
+_ORDER_WORD = re.compile(r"[^\W\d_]+")
+_OVER = re.compile(
+    r"(?:okay|ok|very good|good job|well done|very well done|excellent|great|fantastic|congratulations|that is enough"
+    r"|that is done|sehr gut|gut gemacht|ausgezeichnet|einfach großartig|das ist erledigt|das genügt)"
+    r"(?: (?:performance|work|leistung|gemacht))?$"
+)
+_NEXT = re.compile(r"(?:but |and |please )?(?:now|next|nun|jetzt|verfasse nun|bitte)\b")
+_SCENE = re.compile(
+    r"(?:so |now |ok |please )?(?:imagine|suppose|assume|pretend|picture this|act as|you are an? |you're an? "
+    r"|as an? |i want you |i need you |i would like you |i'd like you |can you |could you |would you )"
+)
+"""Who sets a scene, or asks somebody outright, writes a request from end to end."""
+_LEAD = re.compile(
+    r"^(?:[-*•\d).]+\s+|(?:please|kindly|now|then|also|and|immediately)[, ]\s*|(?:always|never|do not|don't)\s+)+"
+)
+_CLAUSE = (
+    r"(?:^|[.!?:;,\"'(\]-]\s*"
+    r"|\b(?:and|then|but|or|now|nun|jetzt|please|bitte|just|only|instead|stop|also|must|should|you to|need to)\s+)"
+)
+"""Where a clause begins that may order something; not after `to`, `who` or a subject, where it is talk."""
+
+_SAY = "say|print|output|write|reply|respond|answer|repeat|state|type|schreibe|sag|sage"
+_SHOW = "show|print|reveal|repeat|output|display|give|tell|write|return|leak|share|say|zeige|zeig"
+_PROMPT = r"(?:prompts?|prompt[- ]texte?s?|system prompt|instructions|system message|initial instructions)\b"
+_NOT_A_ROLE = (
+    "able|ready|in|on|at|logged|connected|here|free|done|going|aware|looking|working|allowed|part|not"
+)
+
+
+@cache
+def _forms() -> tuple[re.Pattern[str], ...]:
+    drop, told, earlier = (
+        "|".join(sorted(words(name))) for name in ("disregard_verbs", "told_nouns", "earlier_words")
+    )
+    total = "all|any|every|everything|your|these|alle|sämtliche|deine|ihre|toutes|todas|tutte|sve|все"
+    held = rf"(?:\w+ ){{0,3}}(?:{earlier}|{total}) (?:(?:\w+|[^\s]+) ){{0,3}}?(?:{told})\b"
+    return tuple(
+        map(
+            re.compile,
+            (
+                # Drop what you were told.
+                rf"{_CLAUSE}(?:{drop}) (?:about )?{held}",
+                rf"{_CLAUSE}(?:{drop}) (?:about )?(?:everything|all that|alles|todo|tout|все|sve)"
+                r"(?:$|[,.!:]| (?:above|before|you|i|we|else|prior|that|and|was|davor|gesagte|que|ce))",
+                rf"{_CLAUSE}(?:{drop}) (?:the |all )?(?:above|the foregoing)\b",
+                rf"\b(?:{told}|information(?:en)?) (?:above|before) (?:is|are) (?:void|irrelevant|outdated)\b",
+                # Be somebody else.
+                r"\bfrom now on,? (?:you|your|act|respond|reply|answer|always|never|every|the assistant|i want you)\b",
+                rf"\b(?:you are now|now you are|you're now|jetzt bist du|nun bist du) (?!(?:{_NOT_A_ROLE})\b)\w",
+                r"\bi want you to (?:act|behave|respond|only|pretend|ignore|forget)\b",
+                r"\bich möchte, dass (?:sie|du) (?:als|nur)\b",
+                rf"\b(?:stop|stopp)\s*[:-]+\s*(?:{_SAY})\b",
+                # Show your prompt.
+                rf"{_CLAUSE}(?:{_SHOW})(?: me| us| mir)?(?: \w+){{0,2}} (?:your|deinen?|deine) (?:\w+ ){{0,2}}{_PROMPT}",
+                rf"{_CLAUSE}(?:{_SHOW})(?: me| us)?(?: \w+){{0,3}} the (?:full|entire|initial|original|hidden|whole|above) "
+                rf"{_PROMPT}",
+                rf"\bwhat (?:are|were|is|was) your (?:\w+ )?{_PROMPT}",
+                r"\bwhat (?:is|was|stands) (?:written )?(?:above|at the beginning)\b",
+                # Say just this.
+                rf"{_CLAUSE}(?:{_SAY})(?: only| with| back| after me| exactly| this| the following| the words?| that)*[:,]? ?\"",
+                rf"{_CLAUSE}(?:{_SAY}) (?:only with|only the|nothing but|after me)\b",
+                rf"{_CLAUSE}(?:say|state) (?:that|yes|no)\b",
+                rf"{_CLAUSE}(?:do not|don't) (?:answer|respond to|reply to) (?:the|this|my|any)\b",
+                r"\bin (?:all |each of )?your (?:answers?|responses?|repl(?:y|ies)|outputs?)\b",
+            ),
+        )
+    )
+
+
+@cache
+def _shouts() -> re.Pattern[str]:
+    """The gap before an order that begins with a capital in the midst of something else."""
+    verbs = "|".join(
+        sorted({spelt for verb in words("disregard_verbs") for spelt in (verb.title(), verb.upper())})
+    )
+    return re.compile(rf"(?<=[^\s.!?:]) (?=(?:{verbs})\b)")
+
+
+@cache
+def _order_phrases() -> re.Pattern[str]:
+    lines = (LISTS / "orders.txt").read_text(encoding="utf-8").splitlines()
+    listed = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, listed)) + r")\b")

@@ -1,0 +1,83 @@
+"""How much of a text stands, word for word, in another?
+
+Compared by shingles, runs of five words: single words are shared by all texts, five in a row only by copies. Pure;
+what to do about a copy is left to others.
+
+Does a sentence only say again what stood in one line of our notes?
+
+A copy, word for word, is found by its shingles. A note can come back in other words too: a line of our block read
+aloud as a sentence. Such a sentence has no word of its own that carries meaning, but for verbs of knowing and saying;
+with one more word, a denial above all, it is somebody's own.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from festinger.text.normalize import fold
+from festinger.text.words import FUNCTION_WORDS, words
+
+WORDS = 5
+MOSTLY = 0.8
+"""Share of its shingles from which a text is taken for a copy."""
+
+_WORD = re.compile(r"[^\W_]+(?:['.@/_-][^\W_]+)*")
+_PIECE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*[.!?]*[ \t]*\n*")
+"""A sentence, or a line, with what ends it."""
+
+
+def shingles(text: str) -> frozenset[tuple[str, ...]]:
+    """Every run of five words; of a shorter text the whole."""
+    words = _WORD.findall(fold(text))
+    if not words:
+        return frozenset()
+    return frozenset(tuple(words[at : at + WORDS]) for at in range(max(1, len(words) - WORDS + 1)))
+
+
+def all_shingles(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    return frozenset().union(*(shingles(text) for text in texts))
+
+
+def share_within(text: str, known: frozenset[tuple[str, ...]]) -> float:
+    """The share of a text's shingles that are known; 0 for a text without words."""
+    own = shingles(text)
+    return len(own & known) / len(own) if own else 0.0
+
+
+def without_copies(text: str, known: frozenset[tuple[str, ...]]) -> str:
+    """The text without the sentences and lines of five words or more that were copied."""
+    if not known:
+        return text
+    kept = [piece for piece in _PIECE.findall(text) if piece and not _is_copy(piece, known)]
+    return "".join(kept).strip()
+
+
+def is_composed(text: str) -> bool:
+    """Whether a text is more than one sentence or line, so that only a part of it may be a copy."""
+    return sum(any(char.isalnum() for char in piece) for piece in _PIECE.findall(text)) > 1
+
+
+def _is_copy(piece: str, known: frozenset[tuple[str, ...]]) -> bool:
+    return len(_WORD.findall(fold(piece))) >= WORDS and share_within(piece, known) >= MOSTLY
+
+
+FEWEST = 2
+"""Words that a sentence must share with a line: a name alone is no echo."""
+
+_ECHO_WORD = re.compile(r"[^\W_]+(?:['._/@-][^\W_]+)*")
+_IDLE = (
+    (FUNCTION_WORDS - words("telling_words")) | words("sayings") | words("pronouns") | {"what", "from", "so"}
+)
+"""Words that may be added to a line without making it say more."""
+
+
+def without_echoes(text: str, lines: Sequence[str]) -> str:
+    """The text without the sentences that only say one of these lines again."""
+    known = [frozenset(_ECHO_WORD.findall(fold(line))) for line in lines]
+    if not known:
+        return text
+    return "".join(piece for piece in _PIECE.findall(text) if piece and not _is_echo(piece, known)).strip()
+
+
+def _is_echo(piece: str, known: Sequence[frozenset[str]]) -> bool:
+    said = frozenset(_ECHO_WORD.findall(fold(piece)))
+    return any(len((said & line) - _IDLE) >= FEWEST and said - line <= _IDLE for line in known)

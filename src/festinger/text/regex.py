@@ -1,0 +1,178 @@
+"""Where does a pattern that somebody wrote strike, in time that grows with the text alone?
+
+Patterns run on an engine without backtracking (RE2), so no text can make one of them hang. What such an engine does
+not know is refused with the construct and its place. Many patterns are asked in one pass over the text. Case does
+not count. What a strike means is left to others.
+"""
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import re2
+
+from festinger.errors import BadInput
+from festinger.text.normalize import normalised
+
+LONGEST_PATTERN = 1_000
+LARGEST_COMPILED = 2**20
+LONGEST_READ = 10_000
+"""Characters of a text that patterns are held against."""
+
+_TOGETHER_BYTES = 64 * 2**20
+"""What all patterns of a set may take together."""
+
+_NAMES = {
+    "(?=": "look-ahead",
+    "(?!": "look-ahead",
+    "(?<=": "look-behind",
+    "(?<!": "look-behind",
+    "(?>": "an atomic group",
+    "(?(": "a condition",
+    "(?R": "recursion",
+}
+_UNKNOWN = re.compile(r"\(\?(?:<?[=!]|>|\(|R)|\\(?:[1-9]|k[<{'])")
+_OPERATOR = re.compile(r"[\\^$*+()\[\]{}|]|[.?](?=\S)")
+"""What makes a text a pattern rather than prose; a full stop or a question mark ends a word."""
+
+FEWEST_WORDS = 4
+"""Words from which a text without operators is prose."""
+
+K = TypeVar("K", bound=Hashable)
+
+
+def is_prose(rule: str) -> bool:
+    """Whether a rule is a sentence for people rather than a pattern."""
+    return len(rule.split()) >= FEWEST_WORDS and _OPERATOR.search(rule) is None
+
+
+def escaped(text: str) -> str:
+    """The pattern that finds exactly this text."""
+    return str(re2.escape(text))
+
+
+def readable(text: str) -> str:
+    """A text as patterns read it: its beginning in one form, without hidden characters."""
+    # What is hidden must not push what is seen beyond the limit, so some more is looked at.
+    return normalised(text[: 4 * LONGEST_READ])[:LONGEST_READ]
+
+
+def checked_pattern(pattern: str) -> str:
+    """A pattern that can be used; anything else is `BadInput` that names the construct and its place."""
+    if len(pattern) > LONGEST_PATTERN:
+        raise BadInput(
+            f"A pattern has at most {LONGEST_PATTERN:,} characters; this one has {len(pattern):,}.",
+            hint="Split it into several.",
+        )
+    try:
+        _compiled(pattern, most_bytes=LARGEST_COMPILED)
+    except re2.error as error:
+        raise _refusal(pattern, error) from error
+    return pattern
+
+
+def compiles(pattern: str) -> bool:
+    """Whether a pattern that was kept can still be used."""
+    try:
+        checked_pattern(pattern)
+    except BadInput:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strike:
+    """Where a pattern struck, in a text as patterns read it."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patterns(Generic[K]):
+    """Some patterns by name, asked together."""
+
+    keys: tuple[K, ...]
+    broken: tuple[K, ...]
+    """Those that cannot be used."""
+    _each: tuple["re2._Regexp", ...] = field(repr=False, compare=False)
+    _together: "re2.Set | None" = field(repr=False, compare=False)
+
+    def strikes(self, text: str) -> dict[K, Strike]:
+        """Which patterns strike, and where first."""
+        if not self.keys:
+            return {}
+        data = text.encode("utf-8", "replace")
+        if self._together is None:
+            struck: Sequence[int] = range(len(self.keys))
+        else:
+            struck = self._together.Match(data) or ()
+        found: dict[K, Strike] = {}
+        for place in sorted(struck):
+            match = self._each[place].search(data)
+            if match is not None:
+                start, end = match.span()
+                found[self.keys[place]] = Strike(
+                    start=len(data[:start].decode("utf-8", "replace")),
+                    end=len(data[:end].decode("utf-8", "replace")),
+                )
+        return found
+
+
+def patterns_of(patterns: Mapping[K, str]) -> Patterns[K]:
+    """The patterns that can be used, in one set; the others by name."""
+    good = {key: pattern for key, pattern in patterns.items() if compiles(pattern)}
+    together = re2.Set.SearchSet(_options(_TOGETHER_BYTES))
+    try:
+        for pattern in good.values():
+            together.Add(pattern.encode())
+        together.Compile()
+    except re2.error:
+        # Too much for one pass: each is then asked by itself, which takes longer and finds the same.
+        together = None
+    return Patterns(
+        keys=tuple(good),
+        broken=tuple(key for key in patterns if key not in good),
+        _each=tuple(_compiled(pattern) for pattern in good.values()),
+        _together=together if good else None,
+    )
+
+
+def _options(most_bytes: int) -> "re2.Options":
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.max_mem = most_bytes
+    return options
+
+
+def _compiled(pattern: str, *, most_bytes: int = 8 * 2**20) -> "re2._Regexp":
+    try:
+        return re2.compile(pattern.encode(), options=_options(most_bytes))
+    except UnicodeEncodeError as error:
+        raise re2.error("half a character") from error
+
+
+def _refusal(pattern: str, error: "re2.error") -> BadInput:
+    why = _said(error)
+    found = _UNKNOWN.search(pattern)
+    if found is not None:
+        construct = found.group()
+        name = next(
+            (name for start, name in _NAMES.items() if construct.startswith(start)), "a back-reference"
+        )
+        said = f"The pattern uses {name} (`{construct}`) at character {found.start() + 1}."
+        hint = "Patterns run in linear time and cannot look around or back. Write it without."
+        return BadInput(said, hint=hint, construct=construct, place=found.start() + 1)
+    fragment = why.partition(": ")[2]
+    place = pattern.find(fragment) + 1 if fragment and fragment in pattern else 1
+    hint = "Test it with `festinger censor check`, or say what is meant in plain words."
+    return BadInput(
+        f"The pattern cannot be read at character {place}: {why}.", hint=hint, construct=fragment, place=place
+    )
+
+
+def _said(error: "re2.error") -> str:
+    said = error.args[0] if error.args else ""
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)

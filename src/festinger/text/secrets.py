@@ -1,0 +1,535 @@
+"""What in this text is a secret?
+
+Every secret that one of the known kinds recognises gives way to `[redacted:<kind>]`, before a text is stored,
+embedded, logged or sent. The text around it stays as it was. Time grows with the length of the text alone,
+whatever it holds, and a text that was redacted once is not changed again. What a secret looks like is told by
+`secret_kinds`; what to do with a text that had one is left to the rooms.
+
+Which kinds of secret are known, and what do they look like?
+
+A table: each kind has anchors (lower-case words of which a text must hold one, so that most texts are done
+after a plain search), a pattern for an engine that never backtracks, and where the shape alone says too little,
+a claim that the found value must bear out. The group `secret` is what is taken out; without one it is all of
+it. Kinds that come first have the first say.
+
+Is this really a secret, or does it only look like one?
+
+Claims about a value that a pattern found. They keep code (`password = read_password()`), prose ("token: see
+below"), placeholders (`<your key>`) and long numbers from being taken for secrets. When in doubt about a value
+that a person set apart with quotes, they say yes; when in doubt about a bare word, no.
+
+Which details of a person are known, and what do they look like?
+
+The same kind of table as that of secrets, for those who chose to keep no details of people: addresses of e-mail,
+telephone numbers and postal addresses. A telephone number must look written to be dialled, or be introduced as one;
+dates, versions and prices are left alone. Names are not taken out: a memory without names is none.
+"""
+
+import base64
+import binascii
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import re2
+
+MARK = b"[redacted:"
+MIN_KEY_CHARS = 8
+MIN_BITS = 2.5
+"""Bits per character below which a value is a word or a pattern, not a key; random hex has almost 4."""
+
+_IDENTIFIER = re.compile(rb"[A-Za-z_$@][\w$]*(?:(?:\.|::|->)[A-Za-z_]\w*)*")
+_SUBSCRIPT = re.compile(rb"[A-Za-z_]\w*(?:\.\w+)*\[")
+_TYPE_NAME = re.compile(rb"(?:[A-Z][a-z]+){2,}")
+_PLACEHOLDER = re.compile(
+    rb"(?i)(?:[x*._#-]+|<.*|\$[\w{(].*|%[\w(].*|\{.*|\[[a-z ]*\]?|(?:your|my|the|some|test|dummy|fake|example|sample)[-_ ].*"
+    rb"|example\w*|placeholder|change[-_ ]?me|redacted|none|null|nil|true|false|undefined|empty|todo|tbd|n/?a)"
+)
+_PROSE = frozenset(
+    b"required optional string text str bytes field reset forgotten forgot expired incorrect invalid missing hidden "
+    b"protected changed unknown wrong correct default disabled enabled manager policy prompt hash hashed number int "
+    b"integer boolean bool object array any type name value input output length minimum maximum".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A value that a pattern found, with what stands around it."""
+
+    data: bytes
+    start: int
+    end: int
+
+    @property
+    def value(self) -> bytes:
+        return self.data[self.start : self.end].strip(b"\"'")
+
+    @property
+    def quoted(self) -> bool:
+        return self.data[self.start : self.start + 1] in (b'"', b"'")
+
+    @property
+    def before(self) -> bytes:
+        return self.data[self.start - 1 : self.start] if self.start else b""
+
+    @property
+    def after(self) -> bytes:
+        return self.data[self.end : self.end + 1]
+
+
+def anything(_: Sighting) -> bool:
+    """The shape alone is enough."""
+    return True
+
+
+def is_written_out(seen: Sighting) -> bool:
+    """A value that stands for itself: no placeholder, and not taken out before."""
+    return bool(seen.value) and not seen.value.startswith(MARK) and not _PLACEHOLDER.fullmatch(seen.value)
+
+
+def is_mixed(seen: Sighting) -> bool:
+    """Letters with digits or marks among them, as in no word of a language."""
+    value = seen.value.rstrip(b".,;:!?")
+    has_letters = any(char in value for char in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    has_others = bool(re.search(rb"[^A-Za-z.,'/-]", value))
+    return is_written_out(seen) and has_letters and has_others
+
+
+def is_assigned_password(seen: Sighting) -> bool:
+    """A password that somebody wrote down: in quotes anything, else what is neither code nor prose."""
+    if not is_written_out(seen):
+        return False
+    if seen.quoted:
+        return len(seen.value) > 2 and b" " not in seen.value
+    if _is_expression(seen) or seen.value.lower() in _PROSE or seen.value.startswith(b"/"):
+        return False
+    if _IDENTIFIER.fullmatch(seen.value):
+        return is_mixed(seen) and not _is_code_name(seen) if _has_digit(seen.value) else _ends_its_line(seen)
+    return len(seen.value) > 3
+
+
+def is_assigned_key(seen: Sighting) -> bool:
+    """A key or token that somebody wrote down; more is asked of it than of a password, because `token`
+    and `key` are words of every program."""
+    value = seen.value
+    if not is_written_out(seen) or len(value) < MIN_KEY_CHARS or b" " in value or b"://" in value:
+        return False
+    if not seen.quoted and (_is_expression(seen) or _is_code_name(seen)):
+        return False
+    return _has_digit(value) and is_mixed(seen) and _bits(value) > MIN_BITS
+
+
+def is_basic_auth(seen: Sighting) -> bool:
+    """Name and password in base64."""
+    try:
+        decoded = base64.b64decode(seen.value + b"=" * (-len(seen.value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return b":" in decoded and decoded.isascii() and decoded.decode("ascii").isprintable()
+
+
+def is_discord_token(seen: Sighting) -> bool:
+    """Its first part is the number of an account in base64."""
+    first = seen.value.partition(b".")[0]
+    try:
+        return base64.urlsafe_b64decode(first + b"=" * (-len(first) % 4)).isdigit()
+    except (binascii.Error, ValueError):
+        return False
+
+
+_CARD_PREFIX = re.compile(
+    rb"4|5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[47]|3(?:0[0-5]|[68])|35|6(?:011|5|4[4-9])"
+)
+_CARD_FORM = re.compile(rb"\d{13,19}|\d{4}(?: \d{4}){3}|\d{4}(?:-\d{4}){3}|\d{4}[ -]\d{6}[ -]\d{5}")
+_JOINED = re.compile(rb"[\w.+/=-]")
+
+
+def is_card_number(seen: Sighting) -> bool:
+    """Digits in the groups of a card, with a known first part and the right check digit, standing alone."""
+    alone = not _JOINED.fullmatch(seen.before) and not re.fullmatch(rb"[\w+/=-]", seen.after)
+    digits = seen.value.replace(b" ", b"").replace(b"-", b"")
+    fits = _CARD_FORM.fullmatch(seen.value) and _CARD_PREFIX.match(digits)
+    return bool(alone and fits and len(set(digits)) > 1 and _luhn(digits))
+
+
+def _luhn(digits: bytes) -> bool:
+    """The check of ISO/IEC 7812: every second digit from the right is doubled."""
+    values = [digit - ord("0") for digit in reversed(digits)]
+    return (sum(values[::2]) + sum(sum(divmod(2 * value, 10)) for value in values[1::2])) % 10 == 0
+
+
+def _has_digit(value: bytes) -> bool:
+    return any(ord("0") <= char <= ord("9") for char in value)
+
+
+def _is_code_name(seen: Sighting) -> bool:
+    """A name of a program: `self.token2`, `API_KEY_1`, `oauth2_token`."""
+    is_name = bool(_IDENTIFIER.fullmatch(seen.value))
+    return is_name and (b"." in seen.value or b"_" in seen.value or not _has_digit(seen.value))
+
+
+def _is_expression(seen: Sighting) -> bool:
+    """A call, a subscript or the name of a type."""
+    is_called = seen.after in (b"(", b"[", b"{")
+    return is_called or bool(_SUBSCRIPT.match(seen.value) or _TYPE_NAME.fullmatch(seen.value))
+
+
+def _ends_its_line(seen: Sighting) -> bool:
+    """A bare word is a password where nothing follows it; in a call or a sentence something does."""
+    line = seen.data[seen.end : seen.end + 80].partition(b"\n")[0]
+    is_name = b"_" in seen.value or b"." in seen.value or b"$" in seen.value
+    return len(seen.value) > 5 and not is_name and not line.strip(b" \t\r;&'\"")
+
+
+def _bits(value: bytes) -> float:
+    """Bits per character, by the characters that the value itself uses."""
+    counts = Counter(value).values()
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
+
+
+Claim = Callable[["Sighting"], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of secret."""
+
+    name: str
+    anchors: tuple[bytes, ...]
+    pattern: Any
+    claim: Claim
+
+
+def kind_of(name: str, anchors: str, pattern: str, claim: Claim = anything) -> Kind:
+    """Anchors are given as words with a space between; none means that every text is searched."""
+    return Kind(
+        name=name,
+        anchors=tuple(word.encode() for word in anchors.lower().split()),
+        pattern=re2.compile(pattern.encode()),
+        claim=claim,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Kinds that are looked for together, with the two searches that most texts do not pass."""
+
+    kinds: tuple[Kind, ...]
+    anchors: tuple[bytes, ...]
+    anchored: Any
+    """One search that tells which anchors a text holds, by their numbers."""
+    unanchored: Any
+    """One search for the kinds that have no anchor."""
+
+
+def table_of(*kinds: Kind) -> Table:
+    anchors = tuple(dict.fromkeys(anchor for kind in kinds for anchor in kind.anchors))
+    return Table(
+        kinds=kinds,
+        anchors=anchors,
+        anchored=_all_at_once(anchors),
+        unanchored=re2.compile(b"|".join(kind.pattern.pattern for kind in kinds if not kind.anchors)),
+    )
+
+
+def _all_at_once(anchors: Iterable[bytes]) -> Any:
+    search = re2.Set.SearchSet()
+    for anchor in anchors:
+        search.Add(re2.escape(anchor))
+    search.Compile()
+    return search
+
+
+_BLOCK = r"PRIVATE KEY(?: BLOCK)?-----"
+_OPENERS = r"pass(?:word|wd|phrase|code)|pwd|kennwort|passwort|mot_de_passe"
+_KEY_NAMES = (
+    r"(?:[a-z0-9]{1,24}[_-]){0,3}(?:secret(?:[_-]?(?:key|token))?|api[_-]?key|apikey|access[_-]?key|auth[_-]?key"
+    r"|private[_-]?key|encryption[_-]?key|signing[_-]?key|(?:access|auth|refresh|bearer|session|id|bot|api)[_-]?token"
+    r"|token|credentials?)"
+)
+_SETS = r"[\"']?\s{0,4}(?::=|=>|=|:)\s{0,4}"
+_VALUE = r"(?P<secret>\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s\"'`,;&<>(){}|]{1,300})"
+
+SECRETS = table_of(
+    # keys in blocks
+    kind_of(
+        "private_key",
+        "-----begin",
+        rf"-----BEGIN [A-Z0-9 ]{{0,40}}{_BLOCK}[\s\S]*?-----END [A-Z0-9 ]{{0,40}}{_BLOCK}",
+    ),
+    # Cut off before its end, perhaps with its line breaks written as `\n`.
+    kind_of(
+        "private_key",
+        "-----begin",
+        rf"-----BEGIN [A-Z0-9 ]{{0,40}}{_BLOCK}(?:(?:\\[nr]|\s)*[A-Za-z0-9+/=]{{16,}})+",
+    ),
+    kind_of(
+        "putty_key",
+        "private-lines",
+        r"Private-Lines: \d+\s+(?P<secret>(?:[A-Za-z0-9+/]{64}\s+)*[A-Za-z0-9+/=]{16,64})",
+    ),
+    kind_of("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
+    # model providers
+    kind_of("anthropic_key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
+    kind_of("openrouter_key", "sk-or-", r"\bsk-or-[A-Za-z0-9_-]{16,}"),
+    kind_of("openai_key", "sk-", r"\bsk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{32,})"),
+    kind_of("google_key", "aiza", r"\bAIza[A-Za-z0-9_-]{35,}"),
+    kind_of("groq_key", "gsk_", r"\bgsk_[A-Za-z0-9]{32,}"),
+    kind_of("huggingface_token", "hf_", r"\bhf_[A-Za-z0-9]{30,}"),
+    kind_of("perplexity_key", "pplx-", r"\bpplx-[A-Za-z0-9]{32,}"),
+    kind_of("replicate_token", "r8_", r"\br8_[A-Za-z0-9]{30,}"),
+    kind_of("xai_key", "xai-", r"\bxai-[A-Za-z0-9]{40,}"),
+    # clouds
+    kind_of("aws_access_key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    kind_of(
+        "azure_key",
+        "accountkey= sharedaccesskey=",
+        r"(?i)\b(?:Account|SharedAccess)Key=(?P<secret>[A-Za-z0-9+/]{32,}={0,2})",
+    ),
+    kind_of("azure_signature", "sig=", r"[?&;]sig=(?P<secret>[A-Za-z0-9%+/=_-]{32,})"),
+    kind_of(
+        "google_oauth",
+        "ya29. gocspx- 1//0",
+        r"\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}|\b1//0[A-Za-z0-9_-]{30,}",
+    ),
+    kind_of("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{40,}"),
+    kind_of("databricks_token", "dapi", r"\bdapi[0-9a-f]{32}(?:-\d)?\b"),
+    kind_of("vault_token", "hvs. hvb. hvr.", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
+    # code and packages
+    kind_of(
+        "github_token",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        r"\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{30,}",
+    ),
+    kind_of(
+        "gitlab_token",
+        "glpat- gldt- glrt- glptt- glcbt- glsoat-",
+        r"\bgl(?:pat|dt|rt|ptt|cbt|soat)-[A-Za-z0-9_.-]{20,}",
+    ),
+    kind_of("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{30,}"),
+    kind_of("pypi_token", "pypi-ag", r"\bpypi-Ag[A-Za-z0-9_-]{40,}"),
+    kind_of("docker_token", "dckr_", r"\bdckr_[a-z]{3}_[A-Za-z0-9_-]{20,}"),
+    kind_of("atlassian_token", "atatt3", r"\bATATT3[A-Za-z0-9_=-]{40,}"),
+    kind_of("postman_key", "pmak-", r"\bPMAK-[0-9a-f]{24}-[0-9a-f]{30,}"),
+    # services
+    kind_of(
+        "slack_token",
+        "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
+        r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}",
+    ),
+    kind_of(
+        "slack_webhook",
+        "hooks.slack.com",
+        r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_-]{20,})",
+    ),
+    kind_of(
+        "discord_webhook",
+        "/api/webhooks/",
+        r"discord(?:app)?\.com/api/webhooks/(?P<secret>\d+/[A-Za-z0-9_-]{20,})",
+    ),
+    kind_of(
+        "discord_token",
+        "",
+        r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
+        is_discord_token,
+    ),
+    kind_of("telegram_token", ":aa", r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,}"),
+    kind_of(
+        "stripe_key",
+        "sk_live_ sk_test_ rk_live_ rk_test_ whsec_",
+        r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}",
+    ),
+    kind_of("square_token", "sq0", r"\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}"),
+    kind_of("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32,}"),
+    kind_of("twilio_key", "", r"\bSK[0-9a-f]{32}\b"),
+    kind_of("sendgrid_key", "sg.", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    kind_of("mailgun_key", "key-", r"\bkey-[0-9a-f]{32}\b"),
+    kind_of("mailchimp_key", "", r"\b[0-9a-f]{32}-us\d{1,2}\b"),
+    kind_of("notion_token", "ntn_ secret_", r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}"),
+    kind_of("linear_key", "lin_api_", r"\blin_api_[A-Za-z0-9]{32,}"),
+    kind_of("newrelic_key", "nrak-", r"\bNRAK-[A-Z0-9]{20,}"),
+    kind_of("grafana_token", "glc_ glsa_", r"\bgl(?:c|sa)_[A-Za-z0-9+/=_]{30,}"),
+    kind_of("sentry_token", "sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9+/=_]{30,}"),
+    kind_of("festinger_key", "fst_", r"\bfst_[A-Za-z0-9_-]{20,}"),
+    # of any origin
+    kind_of("jwt", "eyj", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    kind_of(
+        "connection_string",
+        "://",
+        r"[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s:/@\"'<>]{0,200}:(?P<secret>[^\s/@\"'<>]{1,200})@",
+        is_written_out,
+    ),
+    kind_of(
+        "bearer_token",
+        "bearer",
+        r"(?i)\bbearer[\s\"':=]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})",
+        is_mixed,
+    ),
+    kind_of("basic_auth", "basic", r"(?i)\bbasic\s+(?P<secret>[A-Za-z0-9+/]{8,}={0,2})", is_basic_auth),
+    kind_of(
+        "authorization",
+        "authorization",
+        r"(?i)\bauthorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:[a-z]{3,12}\s+)?(?P<secret>[A-Za-z0-9._~+/=-]{16,})",
+        is_mixed,
+    ),
+    kind_of("otp_secret", "otpauth://", r"(?i)otpauth://[^\s\"']{0,200}[?&]secret=(?P<secret>[A-Z2-7]{8,})"),
+    kind_of(
+        "password",
+        "pass pwd kennwort mot_de_passe",
+        rf"(?i)(?:\b|_)(?:{_OPENERS}){_SETS}{_VALUE}",
+        is_assigned_password,
+    ),
+    kind_of("password", "pass pwd", rf"(?i)--(?:{_OPENERS})[ =]{_VALUE}", is_assigned_password),
+    kind_of(
+        "password",
+        "pass pwd",
+        r"(?i)\b(?:password|passwort|passphrase|passcode|pwd) (?:is|ist|was|lautet)(?: now)?:? " + _VALUE,
+        is_mixed,
+    ),
+    kind_of(
+        "api_key",
+        "secret key token credential",
+        rf"(?i)\b{_KEY_NAMES}{_SETS}{_VALUE}",
+        is_assigned_key,
+    ),
+    kind_of("card_number", "", r"\d(?:[ -]?\d){12,18}", is_card_number),
+)
+"""Every kind; a name may stand more than once when a secret is written in several ways."""
+
+NAMES = tuple(dict.fromkeys(kind.name for kind in SECRETS.kinds))
+
+
+FEWEST_DIGITS, MOST_DIGITS = 7, 15
+"""Digits of a telephone number, with the code of its country (E.164)."""
+
+_DIGIT = re.compile(rb"\d")
+_DATE = re.compile(rb"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})")
+
+
+def is_dialled(seen: Sighting) -> bool:
+    """As many digits as a telephone number has, standing by itself, and no date."""
+    digits = len(_DIGIT.findall(seen.value))
+    alone = not (seen.before + seen.after).strip(b" ,;.:!?)([]\"'\n\t")
+    return FEWEST_DIGITS <= digits <= MOST_DIGITS and alone and not _DATE.fullmatch(seen.value)
+
+
+_GAP = r"[ ./-]?"
+_INTERNATIONAL = rf"(?:\+|\b00)[1-9]\d{{0,2}}{_GAP}(?:\(\d{{1,4}}\){_GAP})?\d(?:{_GAP}\d){{4,12}}"
+_AMERICAN = r"(?:\(\d{3}\) ?|\b\d{3}[ .-])\d{3}[ .-]\d{4}\b"
+_NATIONAL = r"(?:\b|\()0\d{1,4}\)?[ /-]{1,3}\d{2,8}(?:[ -]\d{2,6}){0,4}\b"
+_INTRODUCED = (
+    r"(?i)\b(?:phone|mobile|telephone|tel|cell|call me (?:on|at)|fax|whatsapp|telefon|handy|t[eé]l[eé]phone)"
+    r"(?: number| no\.?)?(?: is| ist|:|\.)? {0,2}(?P<secret>\+?\d(?:[ ./()-]{0,2}\d){6,14})"
+)
+
+_STREETS = (
+    r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Court|Ct|Place|Pl|Square|Sq|Terrace|Crescent"
+    r"|Parkway|Pkwy|Highway|Hwy)"
+)
+_STREET = rf"\b\d{{1,5}}[A-Za-z]?,? (?:[A-Z][^\s,;:]{{1,30}} ){{1,4}}{_STREETS}\b\.?"
+_DOOR = r"(?:,? (?:Apt|Apartment|Suite|Unit|Flat|Floor)\.? {0,2}[A-Za-z0-9-]{1,6})?"
+_TOWN = r"(?:,? [A-Z][^\s,;:.\dA-Z]{1,30}(?: [A-Z][^\s,;:.\dA-Z]{1,30}){0,2})?"
+_CODE = r"(?:,? (?:[A-Z]{2} )?\d{5}(?:-\d{4})?\b|,? [A-Z]{1,2}\d[A-Z0-9]? ?\d[A-Z]{2}\b)?"
+_STREET_FIRST = (
+    r"\b[A-Z][^\s,;:\d]{2,40}(?:stra(?:ß|ss)e|str\.|gasse|allee|platz|ufer|damm|weg) \d{1,4} ?[a-z]?\b"
+    r"(?:,? (?:[A-Z]-?)?\d{4,5} [A-Z][^\s,;:.\d]{1,30})?"
+)
+_BOX = r"\b(?:P\.? ?O\.? Box|Postfach) \d{1,8}\b"
+
+PERSONAL: Table = table_of(
+    kind_of(
+        "email", "@", r"\b[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9][A-Za-z0-9.-]{0,190}\.[A-Za-z]{2,24}\b"
+    ),
+    kind_of("phone", "", _INTERNATIONAL, is_dialled),
+    kind_of("phone", "", _AMERICAN, is_dialled),
+    kind_of("phone", "", _NATIONAL, is_dialled),
+    kind_of("phone", "phone mobile tel cell call fax whatsapp handy t\u00e9l", _INTRODUCED, is_dialled),
+    kind_of("address", "", _STREET + _DOOR + _TOWN + _CODE),
+    kind_of("address", "", _STREET_FIRST),
+    kind_of("address", "box postfach", _BOX),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redacted:
+    """A text without its secrets, and the kinds of those that it had."""
+
+    text: str
+    kinds: tuple[str, ...] = ()
+
+
+Redact = Callable[[str], Redacted]
+"""Takes out of a text what must not be kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class _Span:
+    start: int
+    end: int
+    rank: int
+
+
+def redact(text: str, *, personal: bool = False) -> Redacted:
+    """The text without its secrets; with `personal` also without what tells how to reach a person."""
+    found = _without(text, SECRETS)
+    if not personal:
+        return found
+    rest = _without(found.text, PERSONAL)
+    return Redacted(text=rest.text, kinds=tuple(dict.fromkeys((*found.kinds, *rest.kinds))))
+
+
+def without_secrets(text: str) -> str:
+    """The text alone, for those who do not ask what was in it."""
+    return redact(text).text
+
+
+def _without(text: str, table: Table) -> Redacted:
+    data = text.encode("utf-8", "surrogatepass")
+    kinds: dict[str, None] = {}
+    # A second look finds what only stands alone once its neighbour is gone; it also makes twice the same as once.
+    while spans := _joined(sorted(_spans(data, table))):
+        kinds |= dict.fromkeys(table.kinds[span.rank].name for span in spans)
+        data = _replaced(data, spans, table)
+    if not kinds:
+        return Redacted(text=text)
+    return Redacted(text=data.decode("utf-8", "surrogatepass"), kinds=tuple(kinds))
+
+
+def _spans(data: bytes, table: Table) -> Iterator[_Span]:
+    held = {table.anchors[number] for number in table.anchored.Match(data.lower()) or ()}
+    may_lack = table.unanchored.search(data) is not None
+    for rank, kind in enumerate(table.kinds):
+        if not held.isdisjoint(kind.anchors) or (may_lack and not kind.anchors):
+            for start, end in _found(kind, data):
+                yield _Span(start=start, end=end, rank=rank)
+
+
+def _found(kind: Kind, data: bytes) -> Iterator[tuple[int, int]]:
+    for match in kind.pattern.finditer(data):
+        start, end = match.span(kind.pattern.groups)  # the one group is the secret; without one it is all
+        seen = Sighting(data=data, start=start, end=end)
+        if kind.claim(seen):
+            quote = int(seen.quoted)
+            yield start + quote, end - quote
+
+
+def _joined(spans: list[_Span]) -> list[_Span]:
+    """Spans that overlap as one, named by the kind that has the first say."""
+    joined: list[_Span] = []
+    for span in spans:
+        if joined and span.start < joined[-1].end:
+            last = joined.pop()
+            span = _Span(start=last.start, end=max(last.end, span.end), rank=min(last.rank, span.rank))
+        joined.append(span)
+    return joined
+
+
+def _replaced(data: bytes, spans: list[_Span], table: Table) -> bytes:
+    parts, at = [], 0
+    for span in spans:
+        parts += [data[at : span.start], MARK, table.kinds[span.rank].name.encode(), b"]"]
+        at = span.end
+    return b"".join([*parts, data[at:]])
