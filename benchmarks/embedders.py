@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from festinger.embedding.calibrate import Bars, Pair, measure, propose
+from festinger.embedding.calibration import Bars, Pair, measure, propose
 from festinger.embedding.embedder import Embedder, Supplies
 from festinger.embedding.profiles import REFERENCE, Profile, Purpose, bundled_profiles, profile_of
 from festinger.embedding.registry import open_embedder

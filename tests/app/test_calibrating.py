@@ -9,8 +9,7 @@ from tests.app.test_outcomes import handle
 from festinger.app.calibrating import calibrate, decided_examples
 from festinger.app.memory import Memory
 from festinger.app.wiring import App, Start
-from festinger.embedding.measured import FILE
-from festinger.embedding.profiles import Threshold
+from festinger.embedding.profiles import FILE, Threshold
 from festinger.ids import MAIN_SPACE
 from festinger.judge.examples import Example, Label
 from festinger.judge.judgement import Relation, by_person

@@ -12,8 +12,8 @@ from tests.jobs.desk import ask
 import festinger
 from festinger.app.tuning import change_setting
 from festinger.errors import BadInput, BadSetting, NotFound, StoreDown, UnknownSetting
-from festinger.llm.call import Caller
-from festinger.llm.port import Purpose
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Purpose
 from festinger.settings.tree import EmbeddingSettings, SecretsSettings, Settings
 
 FIRST = ask("select id from event where name = 'setting_changed' order by seq")

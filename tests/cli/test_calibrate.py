@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from tests.cli.shell import Shell
 
-from festinger.embedding.measured import keep_profile, measured_profiles, written
 from festinger.embedding.profiles import (
     Profile,
     Purpose,
@@ -14,7 +13,10 @@ from festinger.embedding.profiles import (
     Threshold,
     bundled_profiles,
     installed_profiles,
+    keep_profile,
+    measured_profiles,
     read_profiles,
+    written,
 )
 
 WORDS = [

@@ -6,7 +6,7 @@ import pytest
 from tests.consolidation.cases import CAUSE, EDGE, NOW, case
 
 from festinger.consolidation.arbiter import Answered, against, opinion, question
-from festinger.llm.scripted import scripted_model
+from festinger.llm.providers.scripted import scripted_model
 from festinger.world.case import Case
 from festinger.world.decisions import Judge, Verdict
 

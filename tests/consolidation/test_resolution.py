@@ -8,8 +8,8 @@ from festinger.consolidation.arbiter import Answered
 from festinger.consolidation.resolution import Tally, begin_run, find_run, last_run, resolve
 from festinger.errors import AlreadyRunning, NoSuchRun, ProviderDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
-from festinger.llm.port import Model
-from festinger.llm.scripted import Fail, scripted_model
+from festinger.llm.model import Model
+from festinger.llm.providers.scripted import Fail, scripted_model
 from festinger.store.pool import Store
 from festinger.world.decisions import undo
 from festinger.world.edge import Source

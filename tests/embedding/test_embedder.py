@@ -8,8 +8,7 @@ import pytest
 from tests.embedding.servers import Served, length
 
 from festinger.embedding import registry
-from festinger.embedding.cache import CachedEmbedder
-from festinger.embedding.embedder import Embedder, Rows, Supplies, readable
+from festinger.embedding.embedder import CachedEmbedder, Embedder, Rows, Supplies, readable
 from festinger.embedding.profiles import Purpose
 from festinger.embedding.registry import open_embedder
 from festinger.errors import BadInput, ProviderRefused

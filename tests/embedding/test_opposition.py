@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from festinger.embedding.measured import written
 from festinger.embedding.opposition import (
     LEAST_PRECISION,
     Direction,
@@ -17,7 +16,7 @@ from festinger.embedding.opposition import (
     profile_with_direction,
     unit,
 )
-from festinger.embedding.profiles import Profile, Reading, Threshold, read_profiles
+from festinger.embedding.profiles import Profile, Reading, Threshold, read_profiles, written
 from festinger.errors import BadInput
 
 DIMENSIONS = 16

@@ -3,9 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from festinger.embedding.checked import CheckedEmbedder
-from festinger.embedding.embedder import Supplies
-from festinger.embedding.hashed import HashedEngine
+from festinger.embedding.embedder import CheckedEmbedder, Supplies
 from festinger.embedding.profiles import (
     REFERENCE,
     Profile,
@@ -16,10 +14,11 @@ from festinger.embedding.profiles import (
     profile_of,
     read_profiles,
 )
+from festinger.embedding.providers.hashed import HashedEngine
 from festinger.errors import BadSetting
 
 DEFAULT = "onnx:all-minilm-l6-v2"
-MEASURING = ("calibrate.py", "opposition.py")
+MEASURING = ("calibration.py", "opposition.py")
 SOURCE = Path(__file__).parents[2] / "src" / "festinger"
 
 

@@ -49,7 +49,7 @@ def test_another_package_cannot_take_the_name_of_a_built_in_provider(monkeypatch
     entry = EntryPoint(name="onnx", value="thief:open_engine", group=registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
 
-    assert providers()["onnx"].value == "festinger.embedding.onnx:open_engine"
+    assert providers()["onnx"].value == "festinger.embedding.providers.onnx:open_engine"
 
 
 @pytest.mark.requirement("X-71")

@@ -98,7 +98,7 @@ def test_built_in_rerankers_cannot_be_taken_over(monkeypatch):
     thief = EntryPoint(name="onnx", value="thief:open_reranker", group=registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [thief])
 
-    assert registry.rerankers()["onnx"].value == "festinger.embedding.cross_encoder:open_reranker"
+    assert registry.rerankers()["onnx"].value == "festinger.embedding.providers.cross_encoder:open_reranker"
 
 
 @pytest.mark.requirement("X-89")

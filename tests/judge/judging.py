@@ -12,7 +12,7 @@ from festinger.judge.pair import Opinion, Pair
 from festinger.judge.records import Desk, keep
 from festinger.judge.small import PairModel
 from festinger.judge.statement import Features, Statement
-from festinger.llm.port import Model
+from festinger.llm.model import Model
 from festinger.store.pool import Store
 
 REFS = count(1)

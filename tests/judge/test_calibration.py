@@ -7,7 +7,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from festinger.embedding.calibrate import Bars
+from festinger.embedding.calibration import Bars
 from festinger.embedding.embedder import Vector
 from festinger.embedding.profiles import Profile, Purpose, Reading, Threshold
 from festinger.errors import BadInput

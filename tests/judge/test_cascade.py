@@ -14,7 +14,7 @@ from festinger.judge.opinion import Answered
 from festinger.judge.pair import Opinion
 from festinger.judge.records import answer
 from festinger.judge.small import Inference, ScriptedPairs
-from festinger.llm.scripted import Fail, scripted_model
+from festinger.llm.providers.scripted import Fail, scripted_model
 from festinger.store.pool import Store
 
 YES = Inference(entails=0.9, neutral=0.05, contradicts=0.05)

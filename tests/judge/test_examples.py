@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from festinger.embedding.calibrate import LEAST_PAIRS
+from festinger.embedding.calibration import LEAST_PAIRS
 from festinger.errors import BadInput
 from festinger.judge.examples import Example, Label, bundled_examples, decided, read_examples
 from festinger.judge.judgement import Relation

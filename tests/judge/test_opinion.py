@@ -13,8 +13,8 @@ from festinger.judge.judgement import Current, Judgement, Relation
 from festinger.judge.opinion import LONGEST, Answered, opinion, question
 from festinger.judge.reading import read
 from festinger.judge.statement import Statement
-from festinger.llm.port import Finish
-from festinger.llm.scripted import Say, Scripted, scripted_model
+from festinger.llm.model import Finish
+from festinger.llm.providers.scripted import Say, Scripted, scripted_model
 from festinger.observability.metrics import JUDGE_FAILURES
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)

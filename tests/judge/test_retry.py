@@ -11,7 +11,7 @@ from festinger.judge.judgement import Judgement, Relation
 from festinger.judge.opinion import Answered
 from festinger.judge.pair import Opinion, Pair, Waiting
 from festinger.judge.retry import Tried, retry
-from festinger.llm.scripted import scripted_model
+from festinger.llm.providers.scripted import scripted_model
 from festinger.store.pool import Store
 
 

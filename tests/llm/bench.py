@@ -9,10 +9,10 @@ from tests.conftest import MONDAY
 
 from festinger.errors import StoreDown
 from festinger.ids import id_maker
-from festinger.llm.call import Call, Caller, Tally
+from festinger.llm.client import Book, Desk, Line, Terms
 from festinger.llm.guards import Guards
-from festinger.llm.line import Book, Desk, Line, Terms
-from festinger.llm.port import Message, Provider, Purpose, Role, Shape
+from festinger.llm.ledger import Call, Caller, Tally
+from festinger.llm.model import Message, Provider, Purpose, Role, Shape
 
 
 class Verdict(Shape):

@@ -3,8 +3,8 @@ from tests.llm.bench import Hands
 
 from festinger.errors import Overloaded, ProviderDown
 from festinger.llm.health import check_models, probe
-from festinger.llm.port import Purpose
-from festinger.llm.scripted import Fail, scripted_model
+from festinger.llm.model import Purpose
+from festinger.llm.providers.scripted import Fail, scripted_model
 from festinger.observability.checks import Severity
 
 

@@ -10,10 +10,10 @@ import pytest
 from tests.llama import llama_server
 from tests.llm.bench import Bench, Verdict
 
-from festinger.llm.checked import Checked
+from festinger.llm.client import Checked
 from festinger.llm.endpoint import ProviderName, endpoint
-from festinger.llm.port import Finish, Message, Provider, Role
-from festinger.llm.providers import opened
+from festinger.llm.model import Finish, Message, Provider, Role
+from festinger.llm.providers.registry import opened
 
 pytestmark = pytest.mark.live
 

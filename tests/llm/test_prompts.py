@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.llm.port import Message, Role, prompt_hash
+from festinger.llm.model import Message, Role, prompt_hash
 from festinger.llm.prompts import Prompt, prompt_of
 
 TWO = Prompt(name="two", text="First: {{ one }}. Second: {{two}}.", hash="0123456789ab")

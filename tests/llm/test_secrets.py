@@ -18,11 +18,11 @@ from tests.llm.stub import Stub, Turn
 from festinger.clock import system_clock, system_stopwatch
 from festinger.errors import FestingerError
 from festinger.ids import MAIN_SPACE, id_maker
-from festinger.llm.call import Caller
 from festinger.llm.endpoint import ProviderName
 from festinger.llm.health import check_models
-from festinger.llm.port import Purpose
-from festinger.llm.switchboard import Outside, Switchboard
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Purpose
+from festinger.llm.router import Outside, Switchboard
 from festinger.observability.logs import configure
 from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, master_key, system_entropy
 from festinger.settings.tree import LlmSettings, ProxySettings, Settings

@@ -4,14 +4,14 @@ import random
 
 import pytest
 from tests.llm.bench import GOOD, QUESTION, Hands, Verdict
-from tests.llm.test_switchboard import resolve
+from tests.llm.test_router import resolve
 
 from festinger.errors import FestingerError
 from festinger.ids import id_maker
-from festinger.llm.call import Caller
-from festinger.llm.port import Purpose
-from festinger.llm.scripted import Scripted
-from festinger.llm.switchboard import Outside, Switchboard
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Purpose
+from festinger.llm.providers.scripted import Scripted
+from festinger.llm.router import Outside, Switchboard
 from festinger.settings.tree import LlmSettings
 from festinger.store.costs import StoredLedger
 from festinger.store.pool import Store, in_transaction

@@ -9,8 +9,8 @@ from tests.memory.remembering import REFERENCE, Mind, NearEmbedder, bundled, kno
 from festinger.errors import ProviderDown
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge.judgement import Judgement
-from festinger.llm.port import Model
-from festinger.llm.scripted import scripted_model
+from festinger.llm.model import Model
+from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.decision import Action
 from festinger.memory.kinds import Status
 from festinger.memory.learned import Learned

@@ -12,7 +12,7 @@ from tests.proposals.proposing import Room
 
 from festinger.errors import FestingerError
 from festinger.ids import MAIN_SPACE
-from festinger.llm.port import Model
+from festinger.llm.model import Model
 from festinger.proposals.decide import decide
 from festinger.proposals.effects import Afterwards, Applied, Deed, Effect, Look
 from festinger.proposals.office import Office

@@ -5,7 +5,7 @@ from tests.proposals.hearing import WHAT, Court
 
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.ids import MAIN_SPACE
-from festinger.llm.scripted import Fail, scripted_model
+from festinger.llm.providers.scripted import Fail, scripted_model
 from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.reevaluating import REEVALUATE, Deepened, Sharpened, reevaluate
 from festinger.proposals.verdict import Kind

@@ -12,8 +12,8 @@ from tests.proposals.proposing import Room
 
 from festinger.errors import ProviderRefused
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
-from festinger.llm.port import Model
-from festinger.llm.scripted import Scripted, scripted_model
+from festinger.llm.model import Model
+from festinger.llm.providers.scripted import Scripted, scripted_model
 from festinger.proposals.proposal import Type
 from festinger.proposals.reflecting import (
     REFLECT,

@@ -12,10 +12,9 @@ from tests.jobs.desk import rows
 from tests.memory.remembering import known
 from tests.retrieval.recalling import Recaller
 
-from festinger.embedding.checked import CheckedEmbedder
-from festinger.embedding.embedder import Rows, Supplies
-from festinger.embedding.hashed import HashedEngine
+from festinger.embedding.embedder import CheckedEmbedder, Rows, Supplies
 from festinger.embedding.profiles import Profile, Purpose, bundled_profiles
+from festinger.embedding.providers.hashed import HashedEngine
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.memory.decision import Action
 from festinger.memory.kinds import Kind

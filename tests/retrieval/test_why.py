@@ -7,7 +7,7 @@ import pytest
 from tests.memory.remembering import known
 from tests.retrieval.recalling import Recaller
 
-from festinger.embedding.lexical import LexicalReranker
+from festinger.embedding.providers.lexical import LexicalReranker
 from festinger.ids import MAIN_SPACE
 from festinger.retrieval.counting import recount
 from festinger.retrieval.record import find_recall

@@ -6,8 +6,8 @@ import pytest
 from tests.conftest import MONDAY
 
 from festinger.ids import MAIN_SPACE, AgentId, SessionId, id_maker
-from festinger.llm.call import Call, Caller, Tally
-from festinger.llm.port import Purpose, Usage
+from festinger.llm.ledger import Call, Caller, Tally
+from festinger.llm.model import Purpose, Usage
 from festinger.store.costs import Spent, StoredLedger, day_costs, lifetime_costs, session_costs
 from festinger.store.pool import Store
 from festinger.store.queries import Query

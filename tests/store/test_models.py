@@ -7,9 +7,8 @@ from tests.conftest import MONDAY
 
 from festinger.errors import BadInput, ModelInUse, NotFound, ProviderRefused
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
-from festinger.llm.choose import choose
-from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName
-from festinger.llm.port import Purpose
+from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName, choose
+from festinger.llm.model import Purpose
 from festinger.settings.master_key import KEY_BYTES, MasterKey, system_entropy
 from festinger.settings.vault import Vault
 from festinger.store.models import (

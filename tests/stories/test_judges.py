@@ -13,7 +13,7 @@ from tests.jobs.desk import drain, rows
 from festinger.app.wiring import App, Start
 from festinger.jobs.schedule import tick
 from festinger.judge.opinion import Answered
-from festinger.llm.scripted import scripted_model
+from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.decision import Action
 
 WEEK, MINUTE = timedelta(days=7), timedelta(minutes=1)

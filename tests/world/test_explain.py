@@ -8,7 +8,7 @@ from tests.jobs.desk import rows
 from tests.world.worldly import Bench, events, queue, table
 
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.llm.scripted import scripted_model
+from festinger.llm.providers.scripted import scripted_model
 from festinger.store.pool import Store
 from festinger.world.explain import explain, wanted
 from festinger.world.explanation import Explained, Fact, believable

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from festinger.app.providers import supplies_of
-from festinger.embedding.calibrate import Bars
+from festinger.embedding.calibration import Bars
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.measured import FILE, keep_profile, measured_profiles
-from festinger.embedding.profiles import Profile
+from festinger.embedding.profiles import FILE, Profile, keep_profile, measured_profiles
 from festinger.embedding.registry import open_embedder
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.calibration import Calibration, Report, calibrated, examine, profile_of_calibration

@@ -19,8 +19,8 @@ from festinger.events.event import Event
 from festinger.ids import SpaceId, read_id
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
-from festinger.llm.call import Caller
-from festinger.llm.port import Model, Purpose
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Model, Purpose
 from festinger.memory.episodes.lessons import tie_decision
 from festinger.memory.states import find_all
 from festinger.proposals import releasing, reviewers

@@ -16,9 +16,9 @@ from festinger.errors import FestingerError, StoreDown
 from festinger.events.health import check_events
 from festinger.ids import MAIN_SPACE
 from festinger.jobs.health import check_jobs
-from festinger.llm.call import Caller
 from festinger.llm.health import check_models
-from festinger.llm.port import Model, Purpose
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Model, Purpose
 from festinger.memory.health import check_censors, check_memory
 from festinger.memory.refusals import check_refusals
 from festinger.observability.checks import Check, Severity, fail, ok, warn, worst

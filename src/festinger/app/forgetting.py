@@ -16,8 +16,8 @@ from uuid import UUID
 from festinger.ids import SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
-from festinger.llm.call import Caller
-from festinger.llm.port import Model, Purpose
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Model, Purpose
 from festinger.memory.ban import is_forgotten_by
 from festinger.memory.desk import GiveBack, IsForgotten
 from festinger.memory.forgetting import FORGET_SAID, REMAKE, VACUUM, Eraser, LetGoCited, Plan, forget

@@ -10,10 +10,10 @@ from pydantic import SecretStr
 from festinger.app.wiring import App
 from festinger.errors import ProviderRefused
 from festinger.ids import SpaceId
-from festinger.llm.call import Caller
-from festinger.llm.choose import provider_named
+from festinger.llm.endpoint import provider_named
 from festinger.llm.health import Probe, probe
-from festinger.llm.port import Purpose
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Purpose
 from festinger.store.models import NewModel, add_model, delete_model, model_endpoint
 
 

@@ -7,7 +7,7 @@ while requests are served.
 
 from dataclasses import dataclass
 
-from festinger.llm.choose import AUTO
+from festinger.llm.endpoint import AUTO
 from festinger.settings.tree import LlmSettings
 from festinger.text.addresses import is_nearby
 

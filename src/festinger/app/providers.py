@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import structlog
 
 from festinger.embedding.embedder import Supplies
-from festinger.embedding.measured import FILE as MEASURED_PROFILES
-from festinger.embedding.none import NAME as NO_EMBEDDER
+from festinger.embedding.profiles import FILE as MEASURED_PROFILES
 from festinger.embedding.profiles import installed_profiles
+from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.embedding.registry import has_meaning, open_or_go_without
 from festinger.embedding.reranker import Reranker, open_reranker
 from festinger.errors import CannotStart, Unavailable
@@ -26,7 +26,7 @@ from festinger.retrieval.applies import adapter_path as note_adapter
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App
-    from festinger.embedding.adapted import AdaptedClassifier
+    from festinger.embedding.adapter import AdaptedClassifier
     from festinger.embedding.pair_classifier import PairClassifier
 
 log = structlog.get_logger(room="app")
@@ -56,7 +56,7 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
 async def _open_reader(stack: AsyncExitStack, app: "App", adapter: Path) -> "AdaptedClassifier | None":
     """The bundled encoder with an adapter; who asks it goes on without where it cannot be had."""
     # The runtime behind it is large, and loaded only where an embedder is.
-    from festinger.embedding.adapted import open_classifier
+    from festinger.embedding.adapter import open_classifier
 
     try:
         reader = await open_classifier(adapter)

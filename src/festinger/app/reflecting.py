@@ -14,8 +14,8 @@ from festinger.events.event import Event
 from festinger.ids import SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
-from festinger.llm.call import Caller
-from festinger.llm.port import Model, Purpose
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Model, Purpose
 from festinger.proposals.desk import Desk
 from festinger.proposals.reflecting import REFLECT, Mirror, ask_for_reflection, reflect
 from festinger.store.pool import Transaction

@@ -24,8 +24,8 @@ from festinger.judge.judgement import Judgement
 from festinger.judge.pair import Pair, Waiting
 from festinger.judge.records import Desk as JudgeDesk
 from festinger.judge.retry import retry
-from festinger.llm.call import Caller
-from festinger.llm.port import Model, Purpose
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Model, Purpose
 from festinger.memory.candidates import INDEX
 from festinger.memory.censors.watch import Watch
 from festinger.memory.decision import Action

@@ -19,7 +19,7 @@ from festinger.events.feed import find_event
 from festinger.ids import SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Queue
-from festinger.llm.posting import post
+from festinger.llm.http import post
 from festinger.proposals.verdict import Author, Channel, Decided, Proof, Said, kind_of
 from festinger.proposals.webhook import TOLD, check, headers, mark_of, message, proposal_of_event
 from festinger.store.pool import Transaction

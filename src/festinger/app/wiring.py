@@ -47,10 +47,10 @@ from festinger.jobs import backlog
 from festinger.jobs.jobs import Jobs
 from festinger.jobs.schema import job_migrations
 from festinger.jobs.worker import working
-from festinger.llm.call import Caller
 from festinger.llm.endpoint import Endpoint
-from festinger.llm.port import Model, Purpose
-from festinger.llm.switchboard import Outside, Switchboard
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Model, Purpose
+from festinger.llm.router import Outside, Switchboard
 from festinger.memory import health as memory_health
 from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.outcomes import tally as outcomes_tally

@@ -19,8 +19,8 @@ from festinger.errors import AlreadyRunning
 from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.run import Run
 from festinger.jobs.work import Priority, Queue
-from festinger.llm.call import Caller
-from festinger.llm.port import Model, Purpose
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Model, Purpose
 from festinger.memory.repairing import TakenBack
 from festinger.memory.selector import Selector, messages_there
 from festinger.settings.beliefs import WorldSettings

@@ -12,9 +12,8 @@ from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.cli.progress import Report as Shown
 from festinger.cli.progress import progress
-from festinger.embedding.calibrate import Point
-from festinger.embedding.measured import FILE
-from festinger.embedding.profiles import CurvePoint, Threshold
+from festinger.embedding.calibration import Point
+from festinger.embedding.profiles import FILE, CurvePoint, Threshold
 from festinger.judge.calibration import Finding, Report
 from festinger.judge.examples import BUNDLED, bundled_examples, read_examples
 

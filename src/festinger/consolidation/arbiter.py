@@ -14,7 +14,7 @@ from uuid import UUID
 from pydantic import Field
 
 from festinger.clock import iso
-from festinger.llm.port import Message, Model, Shape
+from festinger.llm.model import Message, Model, Shape
 from festinger.llm.prompts import prompt_of
 from festinger.world.case import Case
 from festinger.world.collision import Collision

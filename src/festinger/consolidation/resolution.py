@@ -21,7 +21,7 @@ from festinger.consolidation.memories import JudgeMemories
 from festinger.consolidation.rules import ruling
 from festinger.errors import AlreadyRunning, BadDecision, FestingerError, NoSuchRun, Stale
 from festinger.ids import SpaceId
-from festinger.llm.port import Model
+from festinger.llm.model import Model
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.case import Case, case_of, due, note_attempt

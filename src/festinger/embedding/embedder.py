@@ -4,10 +4,36 @@ Holds the port `Embedder` that the other rooms call, and the smaller port `Engin
 an engine gives raw rows for texts that are already written for its model, and everything that all embedders
 owe their callers (order, unit length, no bad vector, batches) is added once, by `checked`. Which engine stands
 behind a name is `registry`'s matter; what closeness means is the callers'.
+
+May this answer be kept as vectors?
+
+A provider can answer with too few rows, with rows of another length, with NaN, or with zeros; such a row is
+near to nothing or to everything, and once stored it spoils every search. Here a row becomes a vector of unit
+length or an error. What happens to the other texts of the call is decided in `batches`.
+
+How are many texts embedded so that one bad text does not lose the others?
+
+Texts go out in batches. A batch that fails is tried again by halves, and a failing half by its halves, until
+the bad text stands alone. A provider that does not answer is not a bad text: when both halves meet silence
+too, the search ends, because every further call would only wait as long again.
+
+What does every embedder owe its callers, whatever stands behind it?
+
+`CheckedEmbedder` puts an engine behind the port: it refuses blank texts, writes each text for the model as the
+profile says, sends batches of a bounded size, and lets no bad vector through. Engines of third parties get the
+same treatment as our own. Caching is `cache`'s matter.
+
+Has this text been embedded before?
+
+A wrapper around any embedder: an equal text for an equal purpose is embedded once, also when two callers ask at
+the same moment. The least recently used vectors go first. Vectors that outlive the process are `store`'s.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,12 +42,18 @@ from numpy.typing import NDArray
 
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.embedding.profiles import Profile, Purpose, bundled_profiles
-from festinger.errors import BadInput
+from festinger.errors import BadInput, PartlyEmbedded, ProviderDown, ProviderRefused
+from festinger.observability.metrics import (
+    EMBEDDING_CACHED,
+    EMBEDDING_FAILED,
+    EMBEDDING_HALVED,
+    EMBEDDING_SECONDS,
+    EMBEDDING_TEXTS,
+)
 
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["Embedder", "Engine", "Purpose", "Rows", "Supplies", "Vector", "readable"]
 
 Vector = NDArray[np.float32]
 """One text as a read-only array of unit length."""
@@ -103,3 +135,222 @@ def readable(texts: Sequence[str]) -> None:
                 f"Text {place} of {len(texts)} holds half a character at {error.start}.",
                 hint="Decode the text again from its source.",
             ) from error
+
+
+SMALLEST_LENGTH = 1e-6
+"""A row shorter than this has no direction that float32 could tell from noise."""
+
+
+def vectors(rows: Rows, *, count: int, dimensions: int, name: str) -> list[Vector]:
+    """`rows` as unit vectors, or `ProviderRefused` if a single one of them is bad."""
+    table = _table(rows, count=count, dimensions=dimensions, name=name)
+    if not np.isfinite(table).all():
+        raise ProviderRefused(f"`{name}` answered with a vector that is not made of numbers.")
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    if (lengths < SMALLEST_LENGTH).any():
+        raise ProviderRefused(f"`{name}` answered with a vector of zeros.")
+    unit = (table / lengths).astype(np.float32)
+    # One array a vector: a view would keep the whole batch alive for as long as one of them is cached.
+    return [_read_only(row.copy()) for row in unit]
+
+
+def _table(rows: Rows, *, count: int, dimensions: int, name: str) -> NDArray[np.float64]:
+    try:
+        table = [np.asarray(row, dtype=np.float64) for row in rows]
+    except (TypeError, ValueError) as error:
+        raise ProviderRefused(f"`{name}` answered with a vector that is not made of numbers.") from error
+    if len(table) != count:
+        raise ProviderRefused(f"`{name}` answered with {len(table)} vectors for {count} texts.")
+    others = [row.shape for row in table if row.shape != (dimensions,)]
+    if others:
+        raise ProviderRefused(
+            f"`{name}` answered with a vector of shape {others[0]}; it has {dimensions} dimensions.",
+            hint="Another model answers under this name; choose it by its own name.",
+        )
+    return np.stack(table)
+
+
+def _read_only(vector: Vector) -> Vector:
+    vector.flags.writeable = False
+    return vector
+
+
+Call = Callable[[Sequence[str]], Awaitable[list[Vector]]]
+Failure = ProviderDown | ProviderRefused
+Outcome = Vector | Failure
+
+
+async def in_batches(texts: Sequence[str], call: Call, *, size: int) -> list[Vector]:
+    """A vector for every text; `PartlyEmbedded` if some have none, the provider's own error if none has one."""
+    outcomes: list[Outcome] = []
+    for start in range(0, len(texts), size):
+        outcomes += await _by_halves(texts[start : start + size], call)
+    for outcome in outcomes:
+        if isinstance(outcome, Failure):
+            EMBEDDING_FAILED.labels(outcome.name).inc()
+    return all_or_error(outcomes)
+
+
+def all_or_error(outcomes: Sequence[Outcome]) -> list[Vector]:
+    """The vectors, if every outcome is one; else the error that says what is missing and holds the rest."""
+    failures = {place: outcome for place, outcome in enumerate(outcomes) if isinstance(outcome, Failure)}
+    vectors = [None if isinstance(outcome, Failure) else outcome for outcome in outcomes]
+    if not failures:
+        return [vector for vector in vectors if vector is not None]
+    if len(failures) == len(outcomes):
+        raise failures[0]
+    raise PartlyEmbedded(vectors, failures)
+
+
+async def _by_halves(texts: Sequence[str], call: Call) -> list[Outcome]:
+    first = await _attempt(texts, call)
+    return await _narrow(texts, first, call) if isinstance(first, Failure) else first
+
+
+async def _narrow(texts: Sequence[str], failure: Failure, call: Call) -> list[Outcome]:
+    """The outcomes of texts of which it is known that they fail together."""
+    if len(texts) == 1:
+        return [failure]
+    EMBEDDING_HALVED.inc()
+    middle = len(texts) // 2
+    halves = (texts[:middle], texts[middle:])
+    answers = [await _attempt(half, call) for half in halves]
+    if all(isinstance(answer, ProviderDown) for answer in answers):
+        return [failure] * len(texts)
+    outcomes: list[Outcome] = []
+    for half, answer in zip(halves, answers, strict=True):
+        outcomes += await _narrow(half, answer, call) if isinstance(answer, Failure) else answer
+    return outcomes
+
+
+async def _attempt(texts: Sequence[str], call: Call) -> list[Outcome] | Failure:
+    try:
+        return list(await call(texts))
+    except (ProviderDown, ProviderRefused) as error:
+        return error
+
+
+class CheckedEmbedder:
+    """An engine with its profile, as an `Embedder`."""
+
+    def __init__(self, engine: Engine, profile: Profile, *, supplies: Supplies) -> None:
+        self.name = engine.name
+        self.dimensions = engine.dimensions
+        self.profile = profile
+        self._engine = engine
+        self._batch = min(supplies.batch, engine.batch)
+        self._timeout_s = supplies.timeout_s
+        self._stopwatch = supplies.stopwatch
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
+        readable(texts)
+        written = [self.profile.written(text, purpose, kind=kind) for text in texts]
+
+        async def call(batch: Sequence[str]) -> list[Vector]:
+            rows = await self._rows(batch, purpose, kind)
+            checked = vectors(rows, count=len(batch), dimensions=self.dimensions, name=self.name)
+            EMBEDDING_TEXTS.labels(purpose.value).inc(len(batch))
+            return checked
+
+        return await in_batches(written, call, size=self._batch)
+
+    async def _rows(self, batch: Sequence[str], purpose: Purpose, kind: str) -> Rows:
+        since = self._stopwatch()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._engine.rows(batch, purpose, kind=kind)
+        except TimeoutError as error:
+            raise ProviderDown(f"`{self.name}` did not answer in {self._timeout_s:g} s.") from error
+        finally:
+            EMBEDDING_SECONDS.observe(self._stopwatch() - since)
+
+    async def close(self) -> None:
+        await self._engine.close()
+
+
+SIZE = 10_000
+"""Vectors kept; with 384 dimensions about 15 MB."""
+
+Key = tuple[str, Purpose, str, bytes]
+Fetch = asyncio.Task[Mapping[Key, Outcome]]
+
+
+class CachedEmbedder:
+    """`inner` with a memory of its last vectors."""
+
+    def __init__(self, inner: Embedder, *, size: int = SIZE) -> None:
+        self._inner = inner
+        self._size = size
+        self._kept: OrderedDict[Key, Vector] = OrderedDict()
+        self._under_way: dict[Key, Fetch] = {}
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._inner.dimensions
+
+    @property
+    def profile(self) -> Profile:
+        return self._inner.profile
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
+        readable(texts)
+        keys = [self._key(text, purpose, kind) for text in texts]
+        found: dict[Key, Outcome] = {key: self._touch(key) for key in keys if key in self._kept}
+        EMBEDDING_CACHED.labels(purpose.value).inc(sum(key in found for key in keys))
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        for task in self._tasks(missing, purpose, kind):
+            # Shielded: a caller that gives up must not take the vectors from others who wait for them.
+            found |= await asyncio.shield(task)
+        return all_or_error([found[key] for key in keys])
+
+    async def close(self) -> None:
+        for task in set(self._under_way.values()):
+            task.cancel()
+        await self._inner.close()
+
+    def _key(self, text: str, purpose: Purpose, kind: str) -> Key:
+        told = kind if purpose is Purpose.STORE else ""
+        return self.name, purpose, told, sha256(text.encode()).digest()
+
+    def _touch(self, key: Key) -> Vector:
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def _tasks(self, missing: Mapping[Key, str], purpose: Purpose, kind: str) -> set[Fetch]:
+        """What will bring the missing vectors: fetches that others began, and one for the rest."""
+        begun = {self._under_way[key] for key in missing if key in self._under_way}
+        rest = {key: text for key, text in missing.items() if key not in self._under_way}
+        if not rest:
+            return begun
+        fetch = asyncio.create_task(self._fetch(rest, purpose, kind))
+        self._under_way |= dict.fromkeys(rest, fetch)
+        return begun | {fetch}
+
+    async def _fetch(self, texts: Mapping[Key, str], purpose: Purpose, kind: str) -> Mapping[Key, Outcome]:
+        try:
+            outcomes = await self._outcomes(list(texts.values()), purpose, kind)
+        finally:
+            for key in texts:
+                self._under_way.pop(key, None)
+        fetched = dict(zip(texts, outcomes, strict=True))
+        for key, outcome in fetched.items():
+            if not isinstance(outcome, Failure):
+                self._keep(key, outcome)
+        return fetched
+
+    async def _outcomes(self, texts: Sequence[str], purpose: Purpose, kind: str) -> Sequence[Outcome]:
+        try:
+            return await self._inner.embed(texts, purpose, kind=kind)
+        except PartlyEmbedded as partly:
+            return [partly.failures.get(place, vector) for place, vector in enumerate(partly.vectors)]
+        except (ProviderDown, ProviderRefused) as failure:
+            return [failure] * len(texts)
+
+    def _keep(self, key: Key, vector: Vector) -> None:
+        self._kept[key] = vector
+        while len(self._kept) > self._size:
+            self._kept.popitem(last=False)

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from festinger.clock import iso
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.none import NAME as NONE
 from festinger.embedding.profiles import Profile, Purpose
+from festinger.embedding.providers.none import NAME as NONE
 from festinger.embedding.reranker import Reranker
 from festinger.errors import Unavailable
 from festinger.observability.checks import Check, fail, ok, warn

@@ -13,7 +13,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.embedding.calibrate import LEAST_PAIRS, Pair
+from festinger.embedding.calibration import LEAST_PAIRS, Pair
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import Profile, Purpose, Reading, Threshold
 from festinger.errors import BadInput

@@ -10,11 +10,9 @@ from importlib.metadata import EntryPoint, entry_points
 
 import structlog
 
-from festinger.embedding.cache import CachedEmbedder
-from festinger.embedding.checked import CheckedEmbedder
-from festinger.embedding.embedder import Embedder, Engine, Supplies
-from festinger.embedding.none import NoEngine
+from festinger.embedding.embedder import CachedEmbedder, CheckedEmbedder, Embedder, Engine, Supplies
 from festinger.embedding.profiles import profile_of
+from festinger.embedding.providers.none import NoEngine
 from festinger.errors import BadSetting, CannotStart, Unavailable
 from festinger.observability.metrics import DEGRADED
 
@@ -23,7 +21,7 @@ GROUP = "festinger.embedders"
 OpenEngine = Callable[[str, Supplies], Awaitable[Engine]]
 
 BUILT_IN = tuple(
-    EntryPoint(name=name, value=f"festinger.embedding.{name}:open_engine", group=GROUP)
+    EntryPoint(name=name, value=f"festinger.embedding.providers.{name}:open_engine", group=GROUP)
     for name in ("onnx", "ollama", "openai", "gemini", "hashed", "none")
 )
 

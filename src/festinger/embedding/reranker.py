@@ -29,8 +29,8 @@ class Reranker(Protocol):
 OpenReranker = Callable[[str, Supplies], Awaitable[Reranker]]
 
 BUILT_IN = (
-    EntryPoint(name="onnx", value="festinger.embedding.cross_encoder:open_reranker", group=GROUP),
-    EntryPoint(name="lexical", value="festinger.embedding.lexical:open_reranker", group=GROUP),
+    EntryPoint(name="onnx", value="festinger.embedding.providers.cross_encoder:open_reranker", group=GROUP),
+    EntryPoint(name="lexical", value="festinger.embedding.providers.lexical:open_reranker", group=GROUP),
 )
 
 

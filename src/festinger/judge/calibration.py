@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from festinger.embedding.calibrate import (
+from festinger.embedding.calibration import (
     LEAST_PAIRS,
     Bars,
     Measured,

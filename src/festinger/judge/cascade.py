@@ -24,7 +24,7 @@ from festinger.judge.reading import read
 from festinger.judge.records import Desk
 from festinger.judge.small import PairModel, judge_by_model
 from festinger.judge.waiting import LLM
-from festinger.llm.port import Model
+from festinger.llm.model import Model
 from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
 

@@ -16,7 +16,7 @@ from festinger.judge.guards import Compared
 from festinger.judge.judgement import Current, Judgement, Relation, unsure
 from festinger.judge.statement import Statement, later
 from festinger.judge.waiting import LLM
-from festinger.llm.port import Message, Model, Shape
+from festinger.llm.model import Message, Model, Shape
 from festinger.llm.prompts import prompt_of
 from festinger.observability.metrics import JUDGE_FAILURES
 

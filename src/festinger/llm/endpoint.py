@@ -3,18 +3,25 @@
 An endpoint is a provider, a model and the address where it answers. Addresses come from settings and from
 the table of models, never from the environment: nothing leaves this machine that nobody named. With
 `offline` on, only this machine is asked. Where an endpoint comes from is `choose`'s matter.
+
+Which model does a setting mean?
+
+A setting is empty (no model), a `provider:model` string, optionally with an address (`openai:qwen3@http://…`),
+or the id of a row in the table of models, which is looked up by a function that is handed in. Whether the
+model may be asked is `endpoint`'s matter, how is `providers`'.
 """
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from pydantic import SecretStr
 
-from festinger.errors import BadInput, ProviderRefused
+from festinger.errors import BadInput, BadSetting, ProviderRefused
 from festinger.text.addresses import is_forbidden, stays_here
 
 
@@ -97,7 +104,7 @@ def checked_address(address: str) -> str:
     return address.strip().rstrip("/")
 
 
-Resolve = Callable[[str], Awaitable[Iterable[str]]]
+ResolveHost = Callable[[str], Awaitable[Iterable[str]]]
 """The addresses of a host; `OSError` if there are none."""
 
 
@@ -106,7 +113,7 @@ async def resolve_host(host: str) -> list[str]:
     return [str(where[0]) for *_, where in found]
 
 
-async def refuse_forbidden(host: str, resolve: Resolve = resolve_host) -> None:
+async def refuse_forbidden(host: str, resolve: ResolveHost = resolve_host) -> None:
     """Raise `ProviderRefused` if a name leads to a link-local or metadata address.
 
     A name that cannot be resolved here is left to whoever connects: a proxy may know it.
@@ -130,3 +137,77 @@ def permit(wanted: Endpoint, *, offline: bool) -> Endpoint:
             hint="Choose a model on this machine, or turn `offline` off.",
         )
     return wanted
+
+
+ResolveModel = Callable[[UUID], Awaitable[Endpoint]]
+"""Finds the endpoint of a row in the table of models."""
+
+AUTO = "auto"
+ALIASES = {"anthropic": ProviderName.CLAUDE, "google": ProviderName.GEMINI}
+"""Other names that people know a provider by."""
+
+KEY_VARIABLES = {
+    ProviderName.CLAUDE: ("ANTHROPIC_API_KEY",),
+    ProviderName.OPENAI: ("OPENAI_API_KEY",),
+    ProviderName.GEMINI: ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+"""Where each provider's own tools look for a key."""
+
+
+async def choose(setting: str, resolve: ResolveModel, *, environment: Mapping[str, str]) -> Endpoint | None:
+    """The endpoint that a setting means; none if it is empty."""
+    text = setting.strip()
+    if not text or text == AUTO:
+        # Whoever knows the client's own model has put it in the place of `auto`; without one there is none.
+        return None
+    if (row := _row_id(text)) is not None:
+        return await resolve(row)
+    return _named(text, environment)
+
+
+def provider_named(text: str) -> ProviderName:
+    """The provider of this name or alias."""
+    known = {name.value: name for name in ProviderName} | ALIASES
+    try:
+        return known[text.strip().lower()]
+    except KeyError as error:
+        raise BadSetting(
+            f"There is no provider `{text[:64]}`.",
+            hint="Known are " + ", ".join(f"`{name}`" for name in sorted(known)) + ".",
+        ) from error
+
+
+def _row_id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _named(text: str, environment: Mapping[str, str]) -> Endpoint:
+    name, colon, rest = text.partition(":")
+    if not colon:
+        raise BadSetting(
+            f"`{text[:64]}` names no model.", hint="Write `provider:model`, or the id of a model."
+        )
+    provider = provider_named(name)
+    # Ollama's own names hold colons, and digests follow an `@`; only `@http` begins an address.
+    model, at, address = rest.partition("@http")
+    own = not at
+    return endpoint(
+        provider,
+        model,
+        address=None if own else f"http{address}",
+        # A key of the environment belongs to the provider's own address and goes nowhere else.
+        api_key=_key(provider, environment) if own else None,
+    )
+
+
+def _key(provider: ProviderName, environment: Mapping[str, str]) -> SecretStr | None:
+    found = (environment.get(variable) for variable in KEY_VARIABLES.get(provider, ()))
+    return next((SecretStr(key) for key in found if key), None)
+
+
+def needs_key(wanted: Endpoint) -> bool:
+    """Whether this endpoint answers nobody without a key."""
+    return wanted.provider in KEY_VARIABLES and wanted.address == OWN_ADDRESS[wanted.provider]

@@ -3,19 +3,85 @@
 One `Guard` for each server holds its breaker and its slots; `Guards` holds them all for the process, so that
 every purpose and every space that asks the same server shares them. The decisions are in `breaker` and
 `budget`; here they meet the calls.
+
+Is a provider well enough to be asked?
+
+Five failures within a minute open the breaker: for half a minute nobody waits for a provider that does not
+answer. Then one call is let through as a probe. If it gets an answer the breaker closes, if not it opens
+again. Only the provider's own failures count; a refusal is an answer. Seconds come in from a stopwatch.
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TypeVar
 
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, ProviderDown
-from festinger.llm import breaker
-from festinger.llm.breaker import CLOSED, Admission, Breaker
-from festinger.llm.port import Purpose
+from festinger.llm.model import Purpose
+
+FAILURES = 5
+WINDOW_SECONDS = 60.0
+OPEN_SECONDS = 30.0
+
+
+class Admission(StrEnum):
+    FREELY = "freely"
+    AS_PROBE = "as probe"
+    NOT_NOW = "not now"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breaker:
+    failures: tuple[float, ...] = ()
+    """When the latest failures were, oldest first."""
+    opened: float | None = None
+    probing: bool = False
+
+
+CLOSED = Breaker()
+
+
+def admission(breaker: Breaker, now: float) -> Admission:
+    if breaker.opened is None:
+        return Admission.FREELY
+    if breaker.probing or now - breaker.opened < OPEN_SECONDS:
+        return Admission.NOT_NOW
+    return Admission.AS_PROBE
+
+
+def probing(breaker: Breaker) -> Breaker:
+    return replace(breaker, probing=True)
+
+
+def after_failure(breaker: Breaker, now: float, *, probe: bool) -> Breaker:
+    """A call began while the breaker was closed may fail after it opened; it does not open it for longer."""
+    if probe:
+        return replace(breaker, opened=now, probing=False)
+    recent = tuple(at for at in breaker.failures if now - at < WINDOW_SECONDS)
+    failures = (*recent, now)[-FAILURES:]
+    if breaker.opened is None and len(failures) == FAILURES:
+        return Breaker(failures=failures, opened=now)
+    return replace(breaker, failures=failures)
+
+
+def after_answer(breaker: Breaker, *, probe: bool) -> Breaker:
+    """An answer to the probe closes it. One that comes late from before does not say how things are now."""
+    return CLOSED if probe else breaker
+
+
+def after_nothing(breaker: Breaker, *, probe: bool) -> Breaker:
+    """The caller went away before the provider could show anything; the next one may probe."""
+    return replace(breaker, probing=False) if probe else breaker
+
+
+def seconds_left(breaker: Breaker, now: float) -> float:
+    """Until the next probe may be made."""
+    return 0.0 if breaker.opened is None else max(0.0, OPEN_SECONDS - (now - breaker.opened))
+
 
 R = TypeVar("R")
 
@@ -55,21 +121,21 @@ class Guard:
     def _after(self, said: bool | None, probe: bool) -> Breaker:
         """`said` is whether the provider answered; none if that was not seen (cancelled, a fault of ours)."""
         if said is None:
-            return breaker.after_nothing(self._breaker, probe=probe)
+            return after_nothing(self._breaker, probe=probe)
         if said:
-            return breaker.after_answer(self._breaker, probe=probe)
-        return breaker.after_failure(self._breaker, self._stopwatch(), probe=probe)
+            return after_answer(self._breaker, probe=probe)
+        return after_failure(self._breaker, self._stopwatch(), probe=probe)
 
     def _admit(self) -> bool:
         now = self._stopwatch()
-        match breaker.admission(self._breaker, now):
+        match admission(self._breaker, now):
             case Admission.FREELY:
                 return False
             case Admission.AS_PROBE:
-                self._breaker = breaker.probing(self._breaker)
+                self._breaker = probing(self._breaker)
                 return True
             case Admission.NOT_NOW:
-                wait = breaker.seconds_left(self._breaker, now)
+                wait = seconds_left(self._breaker, now)
                 raise ProviderDown(
                     f"{self.server} failed too often and is not asked now.",
                     hint=f"It is tried again in {wait:.0f} seconds.",

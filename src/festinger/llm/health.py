@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, Overloaded
-from festinger.llm.port import Message, Model, Purpose, Role
+from festinger.llm.model import Message, Model, Purpose, Role
 from festinger.observability.checks import Check, fail, ok, warn
 
 HELLO = (Message(role=Role.USER, text="Answer with the single word: ready."),)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from festinger.llm.port import Message, Role
+from festinger.llm.model import Message, Role
 
 HASH_CHARS = 12
 _SLOT = re.compile(r"\{\{ *([a-z][a-z0-9_]*) *\}\}")

@@ -13,7 +13,7 @@ from festinger.clock import Clock, Stopwatch
 from festinger.embedding.embedder import Embedder
 from festinger.events.outbox import Outbox
 from festinger.ids import MemoryId, NewId, Origin, SpaceId
-from festinger.llm.port import Model
+from festinger.llm.model import Model
 from festinger.memory.confidence import START
 from festinger.memory.decision import Limits, OnContradiction
 from festinger.memory.extract.classifier import ClauseEncoder

@@ -9,7 +9,7 @@ others by the thresholds of the present model.
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from festinger.embedding.none import NAME as NO_EMBEDDER
+from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import BadInput
 from festinger.ids import SpaceId
 from festinger.memory.desk import Desk

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from festinger.errors import FestingerError
 from festinger.ids import MemoryId, SpaceId
-from festinger.llm.port import Message, Model, Shape
+from festinger.llm.model import Message, Model, Shape
 from festinger.llm.prompts import prompt_of
 from festinger.memory.desk import Desk
 from festinger.memory.kinds import Status

@@ -12,8 +12,8 @@ from typing import Any
 import structlog
 
 from festinger.embedding.embedder import Embedder, Vector
-from festinger.embedding.none import NAME as NO_EMBEDDER
 from festinger.embedding.profiles import Profile, Purpose, Threshold
+from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.judge.statement import Bars
 from festinger.memory.desk import Desk

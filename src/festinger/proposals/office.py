@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from festinger.ids import SpaceId
-from festinger.llm.port import Model
+from festinger.llm.model import Model
 from festinger.proposals.desk import Desk
 from festinger.proposals.effects import Effects
 from festinger.proposals.proposal import Proposal

@@ -16,7 +16,7 @@ from pydantic import Field
 from festinger.clock import iso
 from festinger.errors import ProviderRefused
 from festinger.ids import SpaceId
-from festinger.llm.port import Message, Model, Shape
+from festinger.llm.model import Message, Model, Shape
 from festinger.llm.prompts import prompt_of
 from festinger.proposals.desk import Desk
 from festinger.proposals.family import family_of, held

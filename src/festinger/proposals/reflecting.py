@@ -18,7 +18,7 @@ from festinger.errors import BadInput, ProposalRefused, Replayed
 from festinger.events.event import Event
 from festinger.events.feed import history
 from festinger.ids import Origin, SpaceId, cause
-from festinger.llm.port import Answer, Message, Model, Shape
+from festinger.llm.model import Answer, Message, Model, Shape
 from festinger.llm.prompts import prompt_of
 from festinger.memory.desk import Desk as MemoryDesk
 from festinger.memory.episodes.episode import Episode, State, Turn

@@ -19,7 +19,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.payload import AsyncIterablePayload
 from yarl import URL
 
-from festinger.embedding.reach import ForbiddenAddress, open_checked_socket
+from festinger.embedding.address_check import ForbiddenAddress, open_checked_socket
 from festinger.errors import FestingerError, TooLarge
 from festinger.proxy.headers import RawHeaders
 from festinger.proxy.routes import Protocol

@@ -13,8 +13,8 @@ from uuid import UUID
 import numpy as np
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.none import NAME as NO_EMBEDDER
 from festinger.embedding.profiles import Purpose
+from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.memory.history import believed
 from festinger.memory.memory import Place

@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import TypeVar
 
 from festinger.ids import SessionId, SpaceId
-from festinger.llm.call import Call, Tally
-from festinger.llm.port import Purpose
+from festinger.llm.ledger import Call, Tally
+from festinger.llm.model import Purpose
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of
 

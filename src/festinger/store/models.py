@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from festinger.errors import BadInput, ModelInUse, NotFound, ProviderRefused, SecretUnreadable
 from festinger.ids import SpaceId
 from festinger.llm.endpoint import STORED_PROVIDERS, Endpoint, ProviderName, checked_address, endpoint
-from festinger.llm.port import Purpose
+from festinger.llm.model import Purpose
 from festinger.settings.vault import Place, Vault, shown
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of

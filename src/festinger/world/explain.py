@@ -13,7 +13,7 @@ from typing import Any
 
 from festinger.errors import BadFact, ProviderRefused
 from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, least_trusted
-from festinger.llm.port import Answer, Model
+from festinger.llm.model import Answer, Model
 from festinger.observability.metrics import WORLD_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from festinger.llm.port import Message, Shape
+from festinger.llm.model import Message, Shape
 from festinger.llm.prompts import prompt_of
 from festinger.observability.metrics import WORLD_REFUSED
 from festinger.text.tokens import tokens

@@ -9,7 +9,7 @@ from tests.jobs.desk import rows
 from tests.memory.remembering import Mind
 
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
-from festinger.llm.port import Model
+from festinger.llm.model import Model
 from festinger.memory.desk import Desk
 from festinger.memory.episodes.episode import ORIGINS, Episode, Role, Turn
 from festinger.memory.episodes.keeping import append, close

@@ -7,7 +7,7 @@ from tests.memory.remembering import Mind, events, memories
 
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, Origin, SessionId
-from festinger.llm.scripted import scripted_model
+from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.episodes.episode import Episode, Lesson
 from festinger.memory.episodes.keeping import append, close, open_episode
 from festinger.memory.episodes.lessons import speaker, tie_decision

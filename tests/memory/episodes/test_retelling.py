@@ -9,7 +9,7 @@ from tests.memory.oblivion import eraser_of, ledger_in, places_of
 from tests.memory.remembering import Mind, known, memories
 
 from festinger.ids import MAIN_SPACE
-from festinger.llm.scripted import scripted_model
+from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.episodes.episode import State
 from festinger.memory.episodes.keeping import find_in, update_episode
 from festinger.memory.episodes.retelling import SUMMARISE

@@ -20,7 +20,7 @@ from tests.memory.remembering import Mind, events, memories, texts
 from festinger.errors import ProviderDown
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE
-from festinger.llm.scripted import Fail, Hang, scripted_model
+from festinger.llm.providers.scripted import Fail, Hang, scripted_model
 from festinger.memory.episodes.episode import State
 from festinger.memory.episodes.keeping import SUM_UP, close, update_episode
 from festinger.memory.episodes.retelling import SUMMARISE

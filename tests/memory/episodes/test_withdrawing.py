@@ -11,7 +11,7 @@ from tests.memory.oblivion import eraser_of, ledger_in
 from tests.memory.remembering import Mind, memories
 
 from festinger.ids import MAIN_SPACE, Origin, SessionId
-from festinger.llm.scripted import scripted_model
+from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.episodes.episode import Episode
 from festinger.memory.episodes.keeping import append, close, update_episode
 from festinger.memory.episodes.retelling import SUMMARISE

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.none import NAME as NO_EMBEDDER
 from festinger.embedding.profiles import Purpose, Threshold
+from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.ids import SpaceId
 from festinger.memory.censors.censor import Censor, censor_of

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from festinger.llm.port import Message, Model, Shape
+from festinger.llm.model import Message, Model, Shape
 from festinger.llm.prompts import prompt_of
 from festinger.memory.episodes.episode import BY_EXTRACT, BY_TRANSCRIPT, Lesson, Turn
 from festinger.memory.episodes.extract import (

@@ -16,7 +16,7 @@ import structlog
 from festinger.errors import Overloaded, ProviderRefused, Unavailable
 from festinger.events.event import Event
 from festinger.ids import SpaceId
-from festinger.llm.port import Model
+from festinger.llm.model import Model
 from festinger.memory.desk import Desk
 from festinger.memory.episodes.episode import BY_EXTRACT, BY_TRANSCRIPT, Episode, State, Turn, episode_of
 from festinger.memory.episodes.extract import is_its_own_summary, skipped

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from festinger.errors import Overloaded, ProviderRefused, Refused, Unavailable
 from festinger.ids import Origin
-from festinger.llm.port import Message, Shape
+from festinger.llm.model import Message, Shape
 from festinger.llm.prompts import prompt_of
 from festinger.memory.desk import Desk
 from festinger.memory.extract.classifier import probabilities

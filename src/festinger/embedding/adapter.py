@@ -1,0 +1,74 @@
+"""A bundled encoder with a trained low-rank adapter: a number a text and class, or one for a yes-or-no question.
+
+The adapter is small; the encoder's own matrices are shared with the embedder of the same process, so a classifier
+costs a few megabytes. Adapters are trained by `benchmarks/training/encoder.py`.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from festinger.embedding.bert import Array, Pooling, as_model, large_arrays, read_shape, read_tensors, written
+from festinger.embedding.providers.onnx import as_it_is
+from festinger.embedding.runtime import Runner, give_back, open_session, open_tokenizer
+from festinger.embedding.weights import ALL_MINILM, checked_folder
+
+MAX_TOKENS = 128
+SCALE = 20.0
+"""Length of the vector before the output layer, as in training."""
+HEAD = "head.weight", "head.bias"
+
+
+class AdaptedClassifier:
+    """Answers how likely `yes` or each class is, as logits."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        head: NDArray[np.float32],
+        bias: NDArray[np.float32],
+        arrays: Mapping[str, Array],
+    ) -> None:
+        self._runner = runner
+        self._head = head
+        self._bias = bias
+        # The session reads the arrays where they lie, without a claim on them.
+        self._arrays = arrays
+
+    async def logits(self, texts: Sequence[str]) -> list[float]:
+        """One number a text, for a yes-or-no question."""
+        return [float(row[0]) for row in await self.scores(texts)]
+
+    async def scores(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A row of one number a class for each text."""
+        if not texts:
+            return np.empty((0, len(self._bias)), np.float32)
+        vectors = await self._runner.rows(list(texts), is_urgent=True)
+        return np.asarray(vectors @ self._head.T * SCALE + self._bias, np.float32)
+
+    async def close(self) -> None:
+        self._runner.close()
+
+
+async def open_classifier(adapter: Path) -> AdaptedClassifier:
+    """The bundled encoder with an adapter. Raises `WeightsUnfit`."""
+    classifier = await asyncio.to_thread(_open, adapter)
+    give_back()
+    return classifier
+
+
+def _open(adapter: Path) -> AdaptedClassifier:
+    folder = checked_folder(ALL_MINILM)
+    shape = read_shape(folder)
+    own = {name: values.astype(np.float32) for name, values in read_tensors(adapter).items()}
+    head, bias = (own.pop(name) for name in HEAD)
+    model = folder / "model.safetensors"
+    graph = written({**read_tensors(model), **own}, shape, Pooling.MEAN)
+    weights = large_arrays(graph, model)
+    session = open_session(as_model(graph, shape.hidden), weights)
+    tokenizer = open_tokenizer(folder, max_tokens=MAX_TOKENS)
+    runner = Runner(session, tokenizer, read=as_it_is, alone=False)
+    return AdaptedClassifier(runner, head, bias, weights)

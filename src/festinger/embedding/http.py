@@ -1,0 +1,172 @@
+"""What do all embedders over HTTP have in common?
+
+A wire, and the length of their vectors: from the profile where it has one, else learnt from one small call when
+the embedder is opened. How a provider puts texts into a request and vectors into an answer is its own file.
+
+How is a provider spoken to over HTTP, and what do its refusals mean?
+
+One POST of JSON, one answer. Here, and only here, the errors of the client become ours: `ProviderDown` where
+trying again may help, `ProviderRefused` where it will not. Redirects are not followed: they could lead off this
+machine without anybody having named the place. What the JSON means is each provider's matter.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import orjson
+
+from festinger.embedding.address_check import allowed, open_checked_socket
+from festinger.embedding.embedder import Rows, Supplies
+from festinger.embedding.profiles import Purpose, profile_of
+from festinger.errors import BadSetting, ProviderDown, ProviderRefused
+
+LARGEST_ANSWER = 128 * 2**20
+"""Bytes; a thousand vectors of 3,072 dimensions in JSON are about half of it."""
+
+TRY_AGAIN = frozenset({408, 425, 429})
+SHOWN = 300
+
+
+class Wire:
+    """A provider's address, with the session, key and limits for speaking to it."""
+
+    def __init__(
+        self, base_url: str, supplies: Supplies, *, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self._base_url = allowed(base_url, offline=supplies.offline)
+        self._key = supplies.api_key
+        self._headers = dict(headers or {})
+        self._timeout = aiohttp.ClientTimeout(total=supplies.timeout_s)
+        self._given = supplies.session
+        self._own: aiohttp.ClientSession | None = None
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON object that the provider answers with."""
+        address = f"{self._base_url}{path}"
+        try:
+            async with self._session().post(
+                address,
+                data=orjson.dumps(body),
+                headers={"Content-Type": "application/json", **self._headers},
+                timeout=self._timeout,
+                allow_redirects=False,
+            ) as response:
+                status, answer = response.status, await _read(response)
+        except TimeoutError as error:
+            raise ProviderDown(f"`{self._base_url}` did not answer in {self._timeout.total:g} s.") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise ProviderDown(f"`{self._base_url}` cannot be reached: {self._shown(str(error))}") from error
+        if status != 200:
+            raise self._refusal(status, answer)
+        return self._object(answer)
+
+    async def close(self) -> None:
+        if self._own is not None:
+            await self._own.close()
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._given is not None:
+            return self._given
+        if self._own is None:
+            connector = aiohttp.TCPConnector(socket_factory=open_checked_socket)
+            self._own = aiohttp.ClientSession(connector=connector)
+        return self._own
+
+    def _refusal(self, status: int, answer: bytes) -> ProviderDown | ProviderRefused:
+        said = self._shown(_message(answer))
+        if status >= 500 or status in TRY_AGAIN:
+            return ProviderDown(f"`{self._base_url}` answered {status}: {said}")
+        if status in (401, 403):
+            return ProviderRefused(
+                f"`{self._base_url}` answered {status}: {said}", hint="Check `embedding.api_key`."
+            )
+        return ProviderRefused(f"`{self._base_url}` answered {status}: {said}")
+
+    def _object(self, answer: bytes) -> dict[str, Any]:
+        try:
+            read = orjson.loads(answer)
+        except orjson.JSONDecodeError as error:
+            raise ProviderRefused(f"`{self._base_url}` answered with broken JSON.") from error
+        if not isinstance(read, dict):
+            raise ProviderRefused(f"`{self._base_url}` answered with JSON that is not an object.")
+        return read
+
+    def _shown(self, said: str) -> str:
+        """What may stand in an error: short, and never with the key, which some servers send back."""
+        return (said.replace(self._key, "…") if self._key else said)[:SHOWN]
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    answer = bytearray()
+    async for chunk in response.content.iter_any():
+        answer += chunk
+        if len(answer) > LARGEST_ANSWER:
+            raise ProviderRefused(f"The provider's answer is longer than {LARGEST_ANSWER} bytes.")
+    return bytes(answer)
+
+
+def _message(answer: bytes) -> str:
+    """What the provider says of its error: `{"error": "…"}`, `{"error": {"message": "…"}}`, or its text."""
+    try:
+        error = orjson.loads(answer)["error"]
+        return str(error["message"] if isinstance(error, dict) else error)
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return answer.decode(errors="replace").strip()
+
+
+PROBE = "How long are the vectors?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """How one provider speaks: where to, and the two translations."""
+
+    path: str
+    request: Callable[[Sequence[str], Purpose, str], Mapping[str, Any]]
+    rows: Callable[[Mapping[str, Any]], Rows]
+
+
+class RemoteEngine:
+    def __init__(self, name: str, wire: Wire, protocol: Protocol, *, dimensions: int, batch: int) -> None:
+        self.name = name
+        self.dimensions = dimensions
+        self.batch = batch
+        self._wire = wire
+        self._protocol = protocol
+
+    async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
+        return await ask(self._wire, self._protocol, texts, purpose=purpose, kind=kind)
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+
+async def open_remote(name: str, wire: Wire, protocol: Protocol, *, supplies: Supplies) -> RemoteEngine:
+    """The engine; a model without a stated length is asked once, so that no vector of another one gets in."""
+    if name.endswith(":"):
+        raise BadSetting(f"`{name}` names no model.", hint=f"Write it as `{name}model`.")
+    async with AsyncExitStack() as undo:
+        undo.push_async_callback(wire.close)
+        stated = profile_of(name, supplies.profiles).dimensions
+        dimensions = stated or await _learnt_dimensions(name, wire, protocol)
+        undo.pop_all()
+    return RemoteEngine(name, wire, protocol, dimensions=dimensions, batch=supplies.batch)
+
+
+async def _learnt_dimensions(name: str, wire: Wire, protocol: Protocol) -> int:
+    rows = await ask(wire, protocol, [PROBE], purpose=Purpose.COMPARE, kind="")
+    try:
+        return len(rows[0])
+    except (IndexError, TypeError, KeyError) as error:
+        raise ProviderRefused(f"`{name}` answered with no vector.") from error
+
+
+async def ask(wire: Wire, protocol: Protocol, texts: Sequence[str], *, purpose: Purpose, kind: str) -> Rows:
+    answer = await wire.post(protocol.path, protocol.request(texts, purpose, kind))
+    try:
+        return protocol.rows(answer)
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        raise ProviderRefused("The provider answered with something else than vectors.") from error

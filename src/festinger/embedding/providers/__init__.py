@@ -1,0 +1,1 @@
+"""Providers of embeddings and rerankers, one file each, loaded when chosen."""

@@ -1,0 +1,40 @@
+"""Embeddings of Gemini: `gemini:gemini-embedding-001`.
+
+Gemini gives another vector for each task, and takes the kind of a memory as the title of what is stored. Which
+task a purpose is stands in the model's profile.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from festinger.embedding.embedder import Rows, Supplies
+from festinger.embedding.http import Protocol, RemoteEngine, Wire, open_remote
+from festinger.embedding.profiles import Purpose, profile_of
+
+GEMINI = "https://generativelanguage.googleapis.com/v1beta"
+
+
+async def open_engine(model: str, supplies: Supplies) -> RemoteEngine:
+    name = f"gemini:{model}"
+    task_types = profile_of(name, supplies.profiles).task_types
+
+    def request(texts: Sequence[str], purpose: Purpose, kind: str) -> Mapping[str, Any]:
+        shared: dict[str, Any] = {"model": f"models/{model}"}
+        if purpose in task_types:
+            shared["taskType"] = task_types[purpose]
+        # The API takes a title for documents only and refuses it elsewhere.
+        if purpose is Purpose.STORE and kind:
+            shared["title"] = kind
+        return {"requests": [{**shared, "content": {"parts": [{"text": text}]}} for text in texts]}
+
+    headers = {"x-goog-api-key": supplies.api_key} if supplies.api_key else {}
+    protocol = Protocol(
+        path=f"/models/{quote(model, safe='')}:batchEmbedContents", request=request, rows=_rows
+    )
+    wire = Wire(supplies.base_url or GEMINI, supplies, headers=headers)
+    return await open_remote(name, wire, protocol, supplies=supplies)
+
+
+def _rows(answer: Mapping[str, Any]) -> Rows:
+    return [item["values"] for item in answer["embeddings"]]

@@ -1,0 +1,28 @@
+"""Embeddings of a model that Ollama serves: `ollama:nomic-embed-text`.
+
+Ollama is looked for on this machine unless `embedding.base_url` names another place. A text longer than the
+model reads is cut by Ollama.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from festinger.embedding.embedder import Rows, Supplies
+from festinger.embedding.http import Protocol, RemoteEngine, Wire, open_remote
+from festinger.embedding.profiles import Purpose
+
+HERE = "http://127.0.0.1:11434"
+
+
+async def open_engine(model: str, supplies: Supplies) -> RemoteEngine:
+    def request(texts: Sequence[str], purpose: Purpose, kind: str) -> Mapping[str, Any]:
+        return {"model": model, "input": list(texts), "truncate": True}
+
+    protocol = Protocol(path="/api/embed", request=request, rows=_rows)
+    wire = Wire(supplies.base_url or HERE, supplies)
+    return await open_remote(f"ollama:{model}", wire, protocol, supplies=supplies)
+
+
+def _rows(answer: Mapping[str, Any]) -> Rows:
+    rows: Rows = answer["embeddings"]
+    return rows

@@ -1,0 +1,143 @@
+"""Models that run here, on onnxruntime: the bundled ones, a folder's, or a model hub's.
+
+`onnx:all-minilm-l6-v2` and `onnx:bge-small-en-v1.5` come with the install. `onnx:/path/to/folder` takes any
+folder with `tokenizer.json` and either `model.onnx` or a BERT encoder's `model.safetensors` and `config.json`.
+`onnx:owner/name` fetches such a folder from a model hub. Weights that are not bundled carry their own sum in
+their name, so that vectors of other weights under the same path are never compared.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from festinger.embedding.bert import Pooling, as_model, large_arrays, read_shape, read_tensors, written
+from festinger.embedding.embedder import Rows, Supplies
+from festinger.embedding.profiles import Purpose, profile_of
+from festinger.embedding.quiet import ort
+from festinger.embedding.runtime import (
+    Numbers,
+    Read,
+    Runner,
+    give_back,
+    is_quantised,
+    open_session,
+    open_tokenizer,
+)
+from festinger.embedding.weights import EMBEDDERS, checked_folder, fetched_folder, sha256_of
+from festinger.errors import BadSetting, WeightsUnfit
+
+MAX_TOKENS = 256
+SHORT_DIGEST = 12
+
+
+class OnnxEngine:
+    """A local model. It takes any number of texts; the runner cuts them into runs."""
+
+    batch = 100
+
+    def __init__(self, name: str, runner: Runner, *, dimensions: int, weights: object = None) -> None:
+        self.name = name
+        self.dimensions = dimensions
+        self._runner = runner
+        # The session reads the arrays where they lie, without a claim on them.
+        self._weights = weights
+
+    async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
+        return await self._runner.rows(texts, is_urgent=purpose is Purpose.QUERY)
+
+    async def close(self) -> None:
+        self._runner.close()
+
+
+async def open_engine(model: str, supplies: Supplies) -> OnnxEngine:
+    # Reading and checking 90 MB takes a fraction of a second that the loop need not lose.
+    engine = await asyncio.to_thread(_open, model, supplies)
+    give_back()
+    return engine
+
+
+def _open(model: str, supplies: Supplies) -> OnnxEngine:
+    if model in EMBEDDERS:
+        bundle = EMBEDDERS[model]
+        return _engine(checked_folder(bundle), f"onnx:{model}", supplies, pooling=Pooling(bundle.pooling))
+    if "/" not in model:
+        known = ", ".join(f"`onnx:{name}`" for name in EMBEDDERS)
+        raise BadSetting(
+            f"`onnx:{model}` is not a bundled model.",
+            hint=f"Bundled are {known}; also `onnx:/path/to/folder` and `onnx:owner/name`.",
+        )
+    is_path = model.startswith(("/", "./", "../", "~"))
+    folder = Path(model).expanduser() if is_path else fetched_folder(model, supplies)
+    name = folder.name if is_path else model
+    digest = sha256_of(model_file(folder))[:SHORT_DIGEST]
+    return _engine(folder, f"onnx:{name}@{digest}", supplies, pooling=_pooling(folder))
+
+
+def _engine(folder: Path, name: str, supplies: Supplies, *, pooling: Pooling) -> OnnxEngine:
+    max_tokens = profile_of(name, supplies.profiles).max_tokens or MAX_TOKENS
+    tokenizer = open_tokenizer(folder, max_tokens=max_tokens)
+    model = model_file(folder)
+    if model.suffix == ".safetensors":
+        return _engine_of_weights(model, name, tokenizer, pooling=pooling)
+    graph = model.read_bytes()
+    session = open_session(graph)
+    runner = Runner(session, tokenizer, read=_reader(pooling), alone=is_quantised(graph))
+    return OnnxEngine(name, runner, dimensions=_dimensions(session, folder))
+
+
+def _engine_of_weights(model: Path, name: str, tokenizer: Tokenizer, *, pooling: Pooling) -> OnnxEngine:
+    """The graph is written from the weights each time: that takes a tenth of a second and no disk."""
+    shape = read_shape(model.parent)
+    graph = written(read_tensors(model), shape, pooling)
+    weights = large_arrays(graph, model)
+    session = open_session(as_model(graph, shape.hidden), weights)
+    runner = Runner(session, tokenizer, read=as_it_is, alone=False)
+    return OnnxEngine(name, runner, dimensions=shape.hidden, weights=weights)
+
+
+def model_file(folder: Path) -> Path:
+    """The file of the model in a folder: its graph if there is one, else its weights."""
+    for file in ("model.onnx", "onnx/model.onnx", "model.safetensors"):
+        if (folder / file).is_file():
+            return folder / file
+    raise WeightsUnfit(
+        f"`{folder}` holds no model.",
+        hint="It must hold `tokenizer.json` and either `model.onnx` or `model.safetensors` with `config.json`.",
+    )
+
+
+def _dimensions(session: ort.InferenceSession, folder: Path) -> int:
+    width = session.get_outputs()[0].shape[-1]
+    if not isinstance(width, int):
+        raise WeightsUnfit(f"The model in `{folder}` does not say how long its vectors are.")
+    return width
+
+
+def _pooling(folder: Path) -> Pooling:
+    """As the folder says in the layout of sentence-transformers; the mean where it says nothing."""
+    said = folder / "1_Pooling" / "config.json"
+    if not said.exists():
+        return Pooling.MEAN
+    config = json.loads(said.read_text(encoding="utf-8"))
+    return Pooling.CLS if config.get("pooling_mode_cls_token") else Pooling.MEAN
+
+
+def _reader(pooling: Pooling) -> Read:
+    def read(output: Numbers, mask: NDArray[np.int64]) -> Numbers:
+        if output.ndim == 2:  # the model pools by itself
+            return output
+        if pooling is Pooling.CLS:
+            return output[:, 0]
+        counted = output * mask[:, :, None]
+        return np.asarray(counted.sum(axis=1) / mask.sum(axis=1, keepdims=True), dtype=np.float32)
+
+    return read
+
+
+def as_it_is(output: Numbers, mask: NDArray[np.int64]) -> Numbers:
+    return output

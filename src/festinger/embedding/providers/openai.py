@@ -1,0 +1,29 @@
+"""Embeddings of any server that speaks OpenAI's protocol: `openai:text-embedding-3-small`.
+
+`embedding.base_url` names the server with its `/v1`; without it, OpenAI's own is meant.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from festinger.embedding.embedder import Rows, Supplies
+from festinger.embedding.http import Protocol, RemoteEngine, Wire, open_remote
+from festinger.embedding.profiles import Purpose
+
+OPENAI = "https://api.openai.com/v1"
+
+
+async def open_engine(model: str, supplies: Supplies) -> RemoteEngine:
+    def request(texts: Sequence[str], purpose: Purpose, kind: str) -> Mapping[str, Any]:
+        return {"model": model, "input": list(texts), "encoding_format": "float"}
+
+    headers = {"Authorization": f"Bearer {supplies.api_key}"} if supplies.api_key else {}
+    protocol = Protocol(path="/embeddings", request=request, rows=_rows)
+    wire = Wire(supplies.base_url or OPENAI, supplies, headers=headers)
+    return await open_remote(f"openai:{model}", wire, protocol, supplies=supplies)
+
+
+def _rows(answer: Mapping[str, Any]) -> Rows:
+    """Servers may answer in any order; `index` says which text a vector belongs to."""
+    by_index = {int(item["index"]): item["embedding"] for item in answer["data"]}
+    return [by_index[place] for place in range(len(answer["data"]))]

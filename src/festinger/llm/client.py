@@ -1,0 +1,311 @@
+"""How is one call made: admitted, timed, priced and written down?
+
+A line joins a provider with its guards and the ledger, for one purpose and one caller. Every call that was
+sent gets its row, also one that failed, was refused, came back unusable or was given up by the caller. If
+the ledger is away when the row should be written, the answer is not thrown after it: the row waits in memory
+and is written with the next one.
+
+How does a raw reply become an answer that a room may trust?
+
+Every answer is read into its shape. A first answer that is cut off, empty or misshapen gets one repair call;
+a second one is refused. A model on a line carries nothing from one question to the next: what is sent is
+exactly what was given.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Generic, Protocol, TypeVar
+
+import structlog
+
+from festinger.clock import Clock, Stopwatch
+from festinger.errors import FestingerError, ProviderRefused, Unavailable
+from festinger.ids import NewId
+from festinger.llm.guards import Guards, within
+from festinger.llm.ledger import (
+    DAY,
+    HOUR,
+    Call,
+    Caller,
+    Ledger,
+    Limits,
+    check_calls,
+    check_money,
+    price,
+    together,
+)
+from festinger.llm.model import Answer, Chunk, Message, Provider, Purpose, Reply, Shape, T, Usage, prompt_hash
+from festinger.llm.reply import LONGEST_CHARS, Flaw, read, repair
+from festinger.observability.metrics import DEGRADED, LLM_CALLS, LLM_COST, LLM_SECONDS, LLM_TOKENS
+
+log = structlog.get_logger()
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchanged(Generic[V]):
+    """What came of one call, and its row."""
+
+    result: V | Flaw
+    call: Call
+
+
+class Exchange(Protocol):
+    """What `checked` asks through."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def exchange(
+        self, messages: Sequence[Message], shape: type[Shape], *, accept: Callable[[Reply], V | Flaw]
+    ) -> Exchanged[V]: ...
+
+    def stream(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """Under which limits calls are made; taken from the settings that were in force when the work began."""
+
+    timeout_s: float = 120.0
+    at_once: int = 4
+    limits: Limits = field(default_factory=Limits)
+
+
+class Book:
+    """The ledger, with the rows that it could not take yet."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._waiting: list[Call] = []
+
+    def later(self, call: Call) -> None:
+        """Keep a row for the next writing."""
+        self._waiting.append(call)
+
+    async def write(self) -> None:
+        """Write what waits. A row that could not be written waits on."""
+        while self._waiting:
+            call = self._waiting.pop(0)
+            written = False
+            try:
+                await self.ledger.record(call)
+                written = True
+            except Unavailable as error:
+                DEGRADED.labels("ledger").inc()
+                log.warning("ledger is away", room="llm", waiting=len(self._waiting) + 1, reason=error.name)
+                return
+            finally:
+                # Also if we are cancelled here: a row that arrives twice is kept once, by its id.
+                if not written:
+                    self._waiting.insert(0, call)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Open:
+    """A call under way."""
+
+    at: datetime
+    began: float
+    prompt_hash: str | None
+    usage: Usage | None = None
+    ok: bool = False
+    row: Call | None = None
+    """Its row, once it has ended."""
+
+
+def never() -> bool:
+    """For a wiring without a database."""
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What all lines of a process share."""
+
+    book: Book
+    guards: Guards
+    clock: Clock
+    stopwatch: Stopwatch
+    new_id: NewId
+    holds_transaction: Callable[[], bool] = never
+    """Whether whoever asks now keeps a database transaction open, which a model may keep waiting for minutes."""
+
+
+class Line:
+    """One provider for one purpose and caller."""
+
+    def __init__(
+        self, provider: Provider, desk: Desk, *, purpose: Purpose, caller: Caller, terms: Terms
+    ) -> None:
+        self._provider = provider
+        self._desk = desk
+        self._purpose = purpose
+        self._caller = caller
+        self._terms = terms
+        self._guard = desk.guards.of(provider.endpoint.server)
+
+    @property
+    def name(self) -> str:
+        return self._provider.endpoint.name
+
+    async def exchange(
+        self, messages: Sequence[Message], shape: type[Shape], *, accept: Callable[[Reply], V | Flaw]
+    ) -> Exchanged[V]:
+        """One call; `accept` says whether the reply can be used."""
+        async with self._admitted(messages) as call:
+            waited = self._provider.complete(messages, shape)
+            reply = await within(self._terms.timeout_s, waited, server=self._guard.server)
+            call.usage = reply.usage
+            result = accept(reply)
+            call.ok = not isinstance(result, Flaw)
+        assert call.row is not None
+        return Exchanged(result=result, call=call.row)
+
+    async def stream(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]:
+        """One call, as it is being written; the time limit holds for each piece."""
+        length = 0
+        async with self._admitted(messages) as call:
+            pieces = aiter(self._provider.stream(messages))
+            while True:
+                try:
+                    chunk = await within(self._terms.timeout_s, anext(pieces), server=self._guard.server)
+                except StopAsyncIteration:
+                    break
+                call.usage = chunk.usage or call.usage
+                length += len(chunk.text)
+                if length > LONGEST_CHARS:
+                    raise ProviderRefused(f"{self.name} does not stop writing.")
+                yield chunk
+            if not length:
+                raise ProviderRefused(f"{self.name} gave an empty answer.")
+            call.ok = True
+
+    @asynccontextmanager
+    async def _admitted(self, messages: Sequence[Message]) -> AsyncIterator[_Open]:
+        """A call that may be made; its row is written when it ends, however it ends."""
+        desk = self._desk
+        if desk.holds_transaction():
+            raise FestingerError("A model was asked inside a database transaction.")
+        async with self._guard.slot(self._terms.at_once):
+            await self._check_budget()
+            call = _Open(at=desk.clock(), began=desk.stopwatch(), prompt_hash=prompt_hash(messages))
+            try:
+                async with self._guard.watched():
+                    desk.guards.under_way[self._purpose] += 1
+                    try:
+                        yield call
+                    finally:
+                        # A caller that goes away cannot wait for the ledger; the next writing takes the row along.
+                        desk.guards.under_way[self._purpose] -= 1
+                        call.row = self._row(call)
+                        desk.book.later(call.row)
+            except FestingerError:
+                await desk.book.write()
+                raise
+            await desk.book.write()
+
+    async def _check_budget(self) -> None:
+        now, limits = self._desk.clock(), self._terms.limits
+        ledger = self._desk.book.ledger
+        hour = await ledger.tally(now - HOUR, self._purpose)
+        # Counted after the wait, so that of many who asked at once none is overlooked.
+        under_way = self._desk.guards.under_way[self._purpose]
+        check_calls(self._purpose, limits, hour=hour, under_way=under_way)
+        if limits.daily_usd is not None:
+            check_money(limits, day=await ledger.tally(now - DAY))
+
+    def _row(self, call: _Open) -> Call:
+        asked = self._provider.endpoint
+        seconds = max(0.0, self._desk.stopwatch() - call.began)
+        row = Call(
+            id=self._desk.new_id(),
+            at=call.at,
+            caller=self._caller,
+            purpose=self._purpose,
+            provider=asked.provider,
+            model=asked.model,
+            usage=call.usage,
+            cost_usd=price(asked, call.usage, at=call.at),
+            latency_ms=round(seconds * 1000),
+            ok=call.ok,
+            prompt_hash=call.prompt_hash,
+        )
+        _measure(row, seconds)
+        return row
+
+
+def _measure(row: Call, seconds: float) -> None:
+    LLM_CALLS.labels(row.purpose, "ok" if row.ok else "failed").inc()
+    LLM_SECONDS.labels(row.purpose).observe(seconds)
+    if row.usage:
+        LLM_TOKENS.labels(row.purpose, "in").inc(row.usage.tokens_in)
+        LLM_TOKENS.labels(row.purpose, "out").inc(row.usage.tokens_out)
+    if row.cost_usd is not None:
+        LLM_COST.labels(row.purpose).inc(float(row.cost_usd))
+
+
+class Checked:
+    """A `Model` on a line."""
+
+    def __init__(self, line: Exchange) -> None:
+        self._line = line
+
+    @property
+    def name(self) -> str:
+        return self._line.name
+
+    async def answer(self, messages: Sequence[Message], shape: type[T]) -> Answer[T]:
+        reasons_first(shape)
+        first = await self._ask(messages, shape)
+        if not isinstance(first.result, Flaw):
+            return self._answer(first.result, messages, (first.call,))
+        if not first.result.repairable:
+            raise self._refusal(first.result)
+        second = await self._ask(repair(messages, first.result, shape), shape)
+        if isinstance(second.result, Flaw):
+            raise self._refusal(second.result)
+        return self._answer(second.result, messages, (first.call, second.call))
+
+    def chat(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]:
+        return self._line.stream(messages)
+
+    async def _ask(self, messages: Sequence[Message], shape: type[T]) -> Exchanged[T]:
+        return await self._line.exchange(messages, shape, accept=lambda reply: read(reply, shape))
+
+    def _answer(self, value: T, messages: Sequence[Message], calls: tuple[Call, ...]) -> Answer[T]:
+        return Answer(
+            value=value,
+            model=self.name,
+            prompt_hash=prompt_hash(messages),
+            usage=_sum([call.usage for call in calls]),
+            cost_usd=together(call.cost_usd for call in calls),
+            calls=len(calls),
+        )
+
+    def _refusal(self, flaw: Flaw) -> ProviderRefused:
+        return ProviderRefused(
+            f"`{self.name}` gave no usable answer: {flaw.kind}.",
+            hint="Nothing was decided. If it happens often, choose another model for this purpose.",
+            flaw=flaw.kind.value,
+        )
+
+
+def reasons_first(shape: type[Shape]) -> None:
+    """A shape that would let the verdict come before its reasons is a mistake of ours."""
+    if next(iter(shape.model_fields)) != "reasoning":
+        raise TypeError(f"the first field of `{shape.__name__}` must be `reasoning`")
+
+
+def _sum(usages: Sequence[Usage | None]) -> Usage | None:
+    known = [usage for usage in usages if usage is not None]
+    if len(known) < len(usages):
+        return None
+    return Usage(
+        tokens_in=sum(usage.tokens_in for usage in known),
+        tokens_out=sum(usage.tokens_out for usage in known),
+        tokens_cached=sum(usage.tokens_cached for usage in known),
+    )

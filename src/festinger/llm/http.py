@@ -1,0 +1,117 @@
+"""By what way does a request leave, and how much may come back?
+
+One HTTP client for each endpoint. It follows no redirect, so a server cannot send our words elsewhere; it
+uses a proxy of the environment only for servers beyond this machine; and it stops reading an answer that is
+larger than any answer can be.
+
+How is a message posted to an address that a person named?
+
+One POST, no redirect, ten seconds. It stands in this room because this room speaks HTTP to others; what the message
+says, and who is told, is not known here. `ProviderDown` where trying again may help, `ProviderRefused` where it will
+not.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from urllib.parse import urlsplit
+
+import httpx2
+
+from festinger import __version__
+from festinger.errors import ProviderDown, ProviderRefused
+from festinger.llm.endpoint import Endpoint, ResolveHost, refuse_forbidden, resolve_host
+from festinger.text.addresses import stays_here
+
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 3600.0
+"""Longer than any time limit of a call, which the guards keep."""
+
+LARGEST_BYTES = 64 * 2**20
+"""A streamed answer has some 250 bytes of wrapping for each token; 128,000 tokens are 32 MB."""
+
+
+class AnswerTooLarge(Exception):
+    """The body of an answer went beyond the limit."""
+
+
+class Redirected(Exception):
+    """The server sent us elsewhere."""
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """The body of an answer, as far as the limit."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, largest: int) -> None:
+        self._body = body
+        self._largest = largest
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._body:
+            size += len(part)
+            if size > self._largest:
+                raise AnswerTooLarge
+            yield part
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+def http_client(
+    asked: Endpoint, largest: int = LARGEST_BYTES, resolve: ResolveHost = resolve_host
+) -> httpx2.AsyncClient:
+    async def introduce(request: httpx2.Request) -> None:
+        await refuse_forbidden(request.url.host, resolve)
+        # One name in place of the libraries' own; one of them sends its name twice, which strict servers refuse.
+        request.headers["User-Agent"] = f"festinger/{__version__}"
+
+    async def bound(response: httpx2.Response) -> None:
+        if response.has_redirect_location:
+            raise Redirected
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Bounded(response.stream, largest)
+
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+        follow_redirects=False,
+        trust_env=not asked.is_local,
+        event_hooks={"request": [introduce], "response": [bound]},
+    )
+
+
+SECONDS = 10.0
+TRY_AGAIN = frozenset({408, 425, 429})
+
+
+async def post(
+    url: str,
+    body: bytes,
+    *,
+    headers: Mapping[str, str],
+    offline: bool = False,
+    seconds: float = SECONDS,
+    resolve: ResolveHost = resolve_host,
+) -> int:
+    """The status with which the message was taken."""
+    here = stays_here(url)
+    if offline and not here:
+        raise ProviderRefused(f"`{_host(url)}` is beyond this machine, and Festinger is offline.")
+    await refuse_forbidden(_host(url), resolve)
+    sent = {**headers, "User-Agent": f"festinger/{__version__}"}
+    try:
+        async with (
+            httpx2.AsyncClient(follow_redirects=False, timeout=seconds, trust_env=not here) as client,
+            client.stream("POST", url, content=body, headers=sent) as answer,
+        ):
+            status = answer.status_code
+    except httpx2.HTTPError as error:
+        raise ProviderDown(f"`{_host(url)}` cannot be reached: {type(error).__name__}.") from error
+    if 200 <= status < 300:
+        return status
+    if status >= 500 or status in TRY_AGAIN:
+        raise ProviderDown(f"`{_host(url)}` answered {status}.")
+    raise ProviderRefused(f"`{_host(url)}` answered {status}.")
+
+
+def _host(url: str) -> str:
+    """What may be shown of an address: its path may hold a secret."""
+    return urlsplit(url).hostname or "?"

@@ -1,0 +1,1 @@
+"""Providers of language models, one file each, loaded when an endpoint is first opened."""

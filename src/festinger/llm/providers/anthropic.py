@@ -1,0 +1,14 @@
+"""Anthropic, which people also know by the name of its models, `claude`."""
+
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.providers.anthropic import AnthropicProvider
+
+from festinger.llm.endpoint import Endpoint
+from festinger.llm.http import http_client
+from festinger.llm.providers.pydantic_ai import Spoken, key_text
+
+
+def opened(asked: Endpoint) -> Spoken:
+    client = http_client(asked)
+    provider = AnthropicProvider(base_url=asked.address, api_key=key_text(asked), http_client=client)
+    return Spoken(asked, AnthropicModel(asked.model, provider=provider), client)

@@ -1,0 +1,19 @@
+"""Gemini, by Google's own API."""
+
+import warnings
+
+from festinger.llm.endpoint import Endpoint
+from festinger.llm.http import http_client
+from festinger.llm.providers.pydantic_ai import Spoken, key_text
+
+with warnings.catch_warnings():
+    # Google's library has escapes in its texts that Python complains about when it first compiles them.
+    warnings.simplefilter("ignore")
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+
+def opened(asked: Endpoint) -> Spoken:
+    client = http_client(asked)
+    provider = GoogleProvider(base_url=asked.address, api_key=key_text(asked), http_client=client)
+    return Spoken(asked, GoogleModel(asked.model, provider=provider), client)

@@ -1,0 +1,15 @@
+"""Ollama, by its OpenAI-compatible side, which takes a JSON schema for the answer."""
+
+from pydantic_ai.models.ollama import OllamaModel
+from pydantic_ai.providers.ollama import OllamaProvider
+
+from festinger.llm.endpoint import Endpoint
+from festinger.llm.http import http_client
+from festinger.llm.providers.pydantic_ai import Spoken, key_text
+
+
+def opened(asked: Endpoint) -> Spoken:
+    client = http_client(asked)
+    address = asked.address if asked.address.endswith("/v1") else f"{asked.address}/v1"
+    provider = OllamaProvider(base_url=address, api_key=key_text(asked), http_client=client)
+    return Spoken(asked, OllamaModel(asked.model, provider=provider), client)

@@ -1,0 +1,152 @@
+"""How is a model spoken to, whatever its protocol?
+
+pydantic-ai knows the protocols; here our messages become its messages and its responses ours. One exchange
+is one request: nothing is retried inside, because each try is a call with a row of its own. What it raises
+is translated in `faults`. The servers themselves are opened in a file each: `openai`, `ollama`, `anthropic`,
+`gemini`.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from itertools import groupby
+
+import httpx2
+from pydantic_ai.direct import model_request, model_request_stream
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    SystemPromptPart,
+    TextPart,
+    TextPartDelta,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.usage import RequestUsage
+
+from festinger.llm.endpoint import Endpoint
+from festinger.llm.errors import FOREIGN, translated
+from festinger.llm.http import READ_SECONDS
+from festinger.llm.model import Chunk, Finish, Message, Reply, Role, Shape, Usage
+
+SETTINGS = ModelSettings(max_retries=0, timeout=READ_SECONDS)
+"""No cap on the output: thinking models spend it before the answer. The time limit is the guards'."""
+
+NO_KEY = "none"
+"""Sent where a client library insists on a key and the server wants none."""
+
+FINISHES = {
+    "stop": Finish.DONE,
+    "tool_call": Finish.DONE,
+    "length": Finish.LENGTH,
+    "content_filter": Finish.FILTERED,
+}
+
+
+class Spoken:
+    """A provider that pydantic-ai speaks to."""
+
+    def __init__(self, endpoint: Endpoint, model: Model, client: httpx2.AsyncClient) -> None:
+        self.endpoint = endpoint
+        self._model = model
+        self._client = client
+
+    async def complete(self, messages: Sequence[Message], shape: type[Shape] | None) -> Reply:
+        said, wanted = as_theirs(messages), self._parameters(shape)
+        try:
+            response = await model_request(
+                self._model, said, model_settings=SETTINGS, model_request_parameters=wanted, instrument=False
+            )
+        except FOREIGN as error:
+            fault = translated(error, self.endpoint)
+        else:
+            return _reply(response)
+        # Raised here and not above, so that the original, which may repeat a key, is not carried along.
+        raise fault
+
+    async def stream(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]:
+        said = as_theirs(messages)
+        try:
+            async with model_request_stream(
+                self._model, said, model_settings=SETTINGS, instrument=False
+            ) as response:
+                async for text in _texts(response):
+                    yield Chunk(text=text)
+                whole = _reply(response.get())
+        except FOREIGN as error:
+            fault = translated(error, self.endpoint)
+        else:
+            yield Chunk(finish=whole.finish, usage=whole.usage)
+            return
+        raise fault
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def _parameters(self, shape: type[Shape] | None) -> ModelRequestParameters:
+        if shape is None:
+            return ModelRequestParameters()
+        schema = shape.model_json_schema()
+        if self._model.profile.get("supports_json_schema_output", False):
+            wanted = OutputObjectDefinition(json_schema=schema, name=shape.__name__)
+            return ModelRequestParameters(output_mode="native", output_object=wanted)
+        # Models without constrained decoding are asked to call a tool that takes the shape.
+        tool = ToolDefinition(name="answer", description="Give the answer.", parameters_json_schema=schema)
+        return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+
+
+def as_theirs(messages: Sequence[Message]) -> list[ModelMessage]:
+    """Our messages in pydantic-ai's form: whatever we say in a row is one request."""
+    theirs: list[ModelMessage] = []
+    for spoken, run in groupby(messages, key=lambda message: message.role is Role.ASSISTANT):
+        if spoken:
+            theirs.append(ModelResponse(parts=[TextPart(message.text) for message in run]))
+        else:
+            theirs.append(ModelRequest(parts=[_part(message) for message in run]))
+    return theirs
+
+
+def _part(message: Message) -> SystemPromptPart | UserPromptPart:
+    if message.role is Role.SYSTEM:
+        return SystemPromptPart(message.text)
+    return UserPromptPart(message.text)
+
+
+def _reply(response: ModelResponse) -> Reply:
+    parts = (
+        part.content if isinstance(part, TextPart) else part.args_as_json_str()
+        for part in response.parts
+        if isinstance(part, TextPart | ToolCallPart)
+    )
+    return Reply(
+        text="".join(parts),
+        finish=FINISHES.get(response.finish_reason or "", Finish.UNKNOWN),
+        usage=_usage(response.usage),
+    )
+
+
+def _usage(theirs: RequestUsage) -> Usage | None:
+    if not theirs.input_tokens and not theirs.output_tokens:
+        return None
+    return Usage(
+        tokens_in=theirs.input_tokens, tokens_out=theirs.output_tokens, tokens_cached=theirs.cache_read_tokens
+    )
+
+
+async def _texts(response: StreamedResponse) -> AsyncIterator[str]:
+    async for event in response:
+        match event:
+            case PartStartEvent(part=TextPart(content=text)) if text:
+                yield text
+            case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
+                yield text
+
+
+def key_text(asked: Endpoint) -> str:
+    """The key as the client library wants it."""
+    return asked.api_key.get_secret_value() if asked.api_key else NO_KEY

@@ -1,0 +1,29 @@
+"""Which file speaks to which provider?
+
+Each provider is a file of its own with one function, `opened`. It is imported when an endpoint of that kind
+is first opened and not before: the client libraries take seconds to load, and most commands never ask a
+model.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from festinger.errors import ProviderRefused
+from festinger.llm.endpoint import Endpoint, ProviderName, needs_key
+from festinger.llm.model import Provider
+
+FILES: Mapping[ProviderName, str] = {
+    ProviderName.CLAUDE: "festinger.llm.providers.anthropic",
+    ProviderName.OPENAI: "festinger.llm.providers.openai",
+    ProviderName.OLLAMA: "festinger.llm.providers.ollama",
+    ProviderName.GEMINI: "festinger.llm.providers.gemini",
+    ProviderName.SCRIPTED: "festinger.llm.providers.scripted",
+}
+
+
+def opened(asked: Endpoint) -> Provider:
+    """A provider for this endpoint. It holds connections until it is closed."""
+    if needs_key(asked) and asked.api_key is None:
+        raise ProviderRefused(f"`{asked.name}` needs an API key.", hint="`festinger models add` takes one.")
+    provider: Provider = import_module(FILES[asked.provider]).opened(asked)
+    return provider

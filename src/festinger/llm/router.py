@@ -1,0 +1,87 @@
+"""Which model answers this caller, for this purpose, now?
+
+The one object of this room that the wiring holds: it keeps the open providers, their guards and the book of
+calls, and gives a `Model` for a purpose under the settings that are in force for the caller, or none if none
+is configured. What to do without a model is each room's stated path.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from festinger.clock import Clock, Stopwatch
+from festinger.ids import NewId
+from festinger.llm.client import Book, Checked, Desk, Line, Terms, never
+from festinger.llm.endpoint import Endpoint, ResolveModel, choose, permit
+from festinger.llm.guards import Guards
+from festinger.llm.ledger import Caller, Ledger, Limits
+from festinger.llm.model import Model, Provider, Purpose
+from festinger.llm.providers.registry import opened
+from festinger.settings.tree import LlmSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """What the switchboard takes from around it."""
+
+    ledger: Ledger
+    clock: Clock
+    stopwatch: Stopwatch
+    new_id: NewId
+    environment: Mapping[str, str]
+    offline: bool
+    open: Callable[[Endpoint], Provider] = opened
+    holds_transaction: Callable[[], bool] = never
+
+
+class Switchboard:
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
+        self._desk = Desk(
+            book=Book(outside.ledger),
+            guards=Guards(outside.stopwatch),
+            clock=outside.clock,
+            stopwatch=outside.stopwatch,
+            new_id=outside.new_id,
+            holds_transaction=outside.holds_transaction,
+        )
+        self._open: dict[Endpoint, Provider] = {}
+
+    async def model(
+        self, purpose: Purpose, caller: Caller, *, settings: LlmSettings, resolve: ResolveModel
+    ) -> Model | None:
+        """The model that the settings name for this purpose; none if they name none."""
+        setting: str = getattr(settings, purpose.value)
+        wanted = await choose(setting, resolve, environment=self._outside.environment)
+        if wanted is None:
+            return None
+        return self.at(wanted, purpose, caller=caller, settings=settings)
+
+    def at(self, wanted: Endpoint, purpose: Purpose, *, caller: Caller, settings: LlmSettings) -> Model:
+        """The model at an endpoint, whatever the settings name; for trying one out."""
+        permitted = permit(wanted, offline=self._outside.offline)
+        if permitted not in self._open:
+            self._open[permitted] = self._outside.open(permitted)
+        line = Line(
+            self._open[permitted], self._desk, purpose=purpose, caller=caller, terms=terms_of(settings)
+        )
+        return Checked(line)
+
+    async def close(self) -> None:
+        """Write what waits and let go of every connection."""
+        await self._desk.book.write()
+        while self._open:
+            _, provider = self._open.popitem()
+            await provider.close()
+
+
+def terms_of(settings: LlmSettings) -> Terms:
+    daily = settings.daily_limit_usd
+    return Terms(
+        timeout_s=settings.timeout_s,
+        at_once=settings.max_parallel,
+        limits=Limits(
+            calls_per_hour=settings.max_calls_per_hour,
+            daily_usd=None if daily is None else Decimal(str(daily)),
+        ),
+    )
