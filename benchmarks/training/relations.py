@@ -19,7 +19,7 @@ import numpy as np
 from festinger.embedding.embedder import Supplies
 from festinger.embedding.profiles import Purpose
 from festinger.embedding.registry import open_embedder
-from festinger.judge.judgement import Relation
+from festinger.judge.model import Relation
 from festinger.judge.pair_reader import CLASSES, MOST, pair_text
 
 DATA = Path(__file__).with_name("relations.jsonl")

@@ -11,8 +11,8 @@ from festinger.app.memory import Memory
 from festinger.app.wiring import App, Start
 from festinger.embedding.profiles import FILE, Threshold
 from festinger.ids import MAIN_SPACE
-from festinger.judge.examples import Example, Label
-from festinger.judge.judgement import Relation, by_person
+from festinger.judge.calibration import Example, Label
+from festinger.judge.model import Relation, by_person
 from festinger.memory.decision import Action
 from festinger.memory.memory import Memory as Remembered
 from festinger.memory.pairs import pair_between

@@ -20,8 +20,8 @@ from festinger.memory.episodes.keeping import append
 from festinger.memory.episodes.listing import page
 from festinger.memory.memory import Place
 from festinger.retrieval.turns import index_turns
-from festinger.store.exchanges import StoredExchange, Words, session_messages, write_exchanges
-from festinger.store.versions import versions
+from festinger.store.cache_invalidation import versions
+from festinger.store.repositories.exchanges import StoredExchange, Words, session_messages, write_exchanges
 
 HASHED = {"embedding__model": "hashed:64"}
 LEARNT = (

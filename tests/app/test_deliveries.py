@@ -12,7 +12,7 @@ from festinger.app.tuning import change_setting
 from festinger.app.wiring import Start
 from festinger.errors import BadInput
 from festinger.events.event import Event
-from festinger.events.lag import dead_deliveries, lags
+from festinger.events.health import dead_deliveries, lags
 from festinger.observability.trace import on_behalf_of
 from festinger.store.pool import Transaction
 

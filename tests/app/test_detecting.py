@@ -16,7 +16,7 @@ from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
 from festinger.memory.censors.checking import check
 from festinger.memory.censors.making import Rule, add
 from festinger.proposals.proposal import Proposal, Type, proposal_of
-from festinger.store.exchanges import StoredExchange, write_exchanges
+from festinger.store.repositories.exchanges import StoredExchange, write_exchanges
 from festinger.world.edge import Source, Statement
 from festinger.world.state import state
 

@@ -11,7 +11,7 @@ from festinger.app.embedding_anew import notice_other_model
 from festinger.app.status import status
 from festinger.app.wiring import App, Start
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
-from festinger.jobs.deadletters import list_jobs
+from festinger.jobs.dead_letters import list_jobs
 from festinger.memory.given import Given
 from festinger.memory.learn import learn
 from festinger.memory.memory import Place

@@ -11,7 +11,7 @@ from tests.jobs.desk import run_sql
 
 from festinger.app import housekeeping
 from festinger.app.tuning import change_setting
-from festinger.jobs.jobs import Jobs
+from festinger.jobs.queue import Jobs
 
 OLD_EVENTS = """
 insert into event (space_id, id, name, version, subject, payload, at)

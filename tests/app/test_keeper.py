@@ -15,7 +15,7 @@ from festinger.app.keeper import LONGEST_PAUSE, Keeper, pauses
 from festinger.app.wiring import App
 from festinger.errors import BadSetting, FestingerError, SchemaTooNew, StoreDown
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.store.config import ConfigRow, put_config
+from festinger.store.repositories.spaces import ConfigRow, put_config
 
 APP = cast(App, type("AnApp", (), {"door": "test"})())
 

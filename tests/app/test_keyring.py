@@ -12,9 +12,9 @@ from festinger.app.spaces import erase_space, open_space
 from festinger.app.wiring import App
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
-from festinger.store.keys import ApiKey, Role, keys
+from festinger.store.cache_invalidation import Cached, Change, versions
 from festinger.store.pool import Store
-from festinger.store.versions import Cached, Change, versions
+from festinger.store.repositories.auth import ApiKey, Role, keys
 
 CHANGE = Change(what=Cached(space=MAIN_SPACE, room="keys"), version=1)
 

@@ -14,7 +14,7 @@ from tests.app.house import settings_of
 from festinger.app.keeper import OWNER, Keeper
 from festinger.app.local_server import LocalServer, announced, find_server, store_mark
 from festinger.errors import StoreDown
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 SECRET = "fst_" + "k" * 43
 HERE = LocalServer(url="http://127.0.0.1:1", pid=os.getpid(), store="a", key=SECRET)

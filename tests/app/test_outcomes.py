@@ -15,8 +15,8 @@ from festinger.app.outcomes import EXPIRE
 from festinger.app.wiring import App
 from festinger.errors import NotFound, StoreDown
 from festinger.ids import MAIN_SPACE, AgentId, SessionId
-from festinger.jobs.schedule import tick
-from festinger.judge.pair import Opinion
+from festinger.jobs.queue import tick
+from festinger.judge.model import Opinion
 from festinger.memory.decision import Action
 from festinger.memory.pairs import pair_between
 from festinger.observability.metrics import OUTCOMES_SKIPPED

@@ -11,7 +11,7 @@ from tests.jobs.desk import drain, rows
 
 from festinger.app.wiring import Start
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.jobs.schedule import tick
+from festinger.jobs.queue import tick
 from festinger.memory.episodes.keeping import append
 from festinger.memory.given import Given
 from festinger.memory.kinds import Kind

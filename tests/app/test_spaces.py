@@ -5,7 +5,7 @@ from tests.app.house import opened, told
 
 from festinger.app.spaces import call_space, erase_space, open_space
 from festinger.errors import NotFound, Refused
-from festinger.store.spaces import spaces
+from festinger.store.repositories.spaces import spaces
 
 
 @pytest.mark.requirement("X-31")

@@ -13,7 +13,7 @@ from festinger.app.wiring import App
 from festinger.errors import NotFound, SettingPinned
 from festinger.ids import SpaceId
 from festinger.settings.live import Changed
-from festinger.store.config import config_rows
+from festinger.store.repositories.spaces import config_rows
 
 
 @pytest.mark.requirement("X-12", "X-14", "W-62")

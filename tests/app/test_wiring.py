@@ -15,8 +15,8 @@ from festinger.app.wiring import Start, every_migration
 from festinger.errors import BadSetting, CannotStart
 from festinger.ids import MAIN_SPACE
 from festinger.observability.metrics import DEGRADED
-from festinger.store.listening import Hearing
-from festinger.store.runs import Run, begin, life
+from festinger.store.cache_invalidation import Hearing
+from festinger.store.repositories.spaces import Run, begin, life
 
 
 def counted(what: str) -> float:

@@ -15,7 +15,7 @@ from festinger.app.world import RESOLVE, RESOLVE_SPACE, ask_to_resolve, warm
 from festinger.consolidation.resolution import find_run
 from festinger.errors import AlreadyRunning
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Cause, Origin, SessionId
-from festinger.jobs.schedule import latest_due, next_due, tick
+from festinger.jobs.queue import latest_due, next_due, tick
 from festinger.settings.sources import Row
 from festinger.world.edge import Source, Statement
 from festinger.world.recollector import Place, Said

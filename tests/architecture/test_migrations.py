@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from festinger.store.migrate import own_migrations
+from festinger.store.migration import own_migrations
 
 NAME = re.compile(r"(\d{4})_[a-z]+(?:_[a-z0-9]+)+\.(pre|post)")
 

@@ -15,7 +15,7 @@ from festinger.app.spaces import ERASERS
 from festinger.ids import SpaceId
 from festinger.settings.tree import StoreSettings
 from festinger.store.pool import open_store
-from festinger.store.spaces import delete_space
+from festinger.store.repositories.spaces import delete_space
 
 Connection = psycopg.Connection[dict[str, Any]]
 

@@ -25,7 +25,7 @@ from festinger.bench.streams import learnt, nearest_wins
 from festinger.bench.suite import PRODUCT, Bench
 from festinger.bench.supersession import bm25, macro_f1
 from festinger.ids import Origin
-from festinger.judge.statement import Bars
+from festinger.judge.model import Bars
 
 BARS = Bars(same=0.95, check=0.4)
 

@@ -18,7 +18,7 @@ from festinger.proposals.carrying import carry_out
 from festinger.proxy.injection.budget import fitted
 from festinger.retrieval.recall import recall
 from festinger.retrieval.record import keep
-from festinger.store.requests import log_requests
+from festinger.store.repositories.request_log import log_requests
 from festinger.world.decisions import decide
 
 THROUGH: dict[str, list[Callable[..., object]]] = {

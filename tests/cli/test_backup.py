@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.cli.shell import PATIENCE_S, Shell
 
-from festinger.store.manifest import read
+from festinger.store.backup.backup import read
 
 
 @pytest.mark.requirement("X-37", "X-38")

@@ -9,8 +9,8 @@ import pytest
 from tests.cli.shell import Shell, patiently
 from tests.store.homes import account, reachable_folder
 
-from festinger.store import postmaster
-from festinger.store.home import Layout
+from festinger.store.embedded import cluster
+from festinger.store.paths import Layout
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def first_time() -> Iterator[Shell]:
 
 def wait_until_stopped(home: Path) -> bool:
     """Whether the database server ends once nobody holds it."""
-    return any(not postmaster.is_running(Layout(home=home)) for _ in patiently())
+    return any(not cluster.is_running(Layout(home=home)) for _ in patiently())
 
 
 @pytest.mark.requirement("X-21", "X-24", "X-105", "P-01")

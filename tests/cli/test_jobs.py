@@ -4,7 +4,7 @@ import json
 import pytest
 from tests.cli.shell import PATIENCE_S, Shell
 
-from festinger.jobs.deadletters import list_jobs
+from festinger.jobs.dead_letters import list_jobs
 from festinger.settings.tree import StoreSettings
 from festinger.store.pool import open_store
 

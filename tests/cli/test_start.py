@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.cli.shell import Shell
 
-from festinger.store.fitness import Versions
+from festinger.store.migration import Versions
 
 
 def two_lines(err: str) -> tuple[str, str]:
@@ -74,7 +74,7 @@ def test_a_server_of_the_wrong_version_is_refused_with_what_would_fit(
     async def old(_connection: object) -> Versions:
         return Versions(postgres=140_012, installed="0.8.0", available="0.8.0")
 
-    monkeypatch.setattr("festinger.store.fitness.versions", old)
+    monkeypatch.setattr("festinger.store.migration.versions", old)
     said = shell("status")
 
     assert said.code == 5

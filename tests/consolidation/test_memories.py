@@ -7,7 +7,7 @@ from tests.memory.test_conflicts import NEW, OLD, wired
 from festinger.consolidation.memories import decision_of, judge_memories
 from festinger.consolidation.resolution import ResolutionRun, begin_run, find_run, resolve
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.judge.judgement import Judgement
+from festinger.judge.model import Judgement
 from festinger.memory.learned import Learned
 from festinger.store.pool import Store
 from festinger.world.conflicts import Conflict, conflicts

@@ -7,13 +7,11 @@ from typing import Any
 
 from tests.jobs.desk import Hands, ask, make_jobs, rows, run_sql
 
-from festinger.events.delivery import abandon, bury, deliver
 from festinger.events.event import Delivery
-from festinger.events.outbox import Outbox
+from festinger.events.outbox import Outbox, abandon, bury, deliver
 from festinger.ids import id_maker
-from festinger.jobs.jobs import Jobs
-from festinger.jobs.run import Run
-from festinger.jobs.work import End, Ending
+from festinger.jobs.model import End, Ending, Run
+from festinger.jobs.queue import Jobs
 from festinger.store.pool import Store, Transaction
 
 DELIVER = "deliver_event"

@@ -11,8 +11,8 @@ from typing import Any
 
 from tests.jobs.desk import drain, rows
 
-from festinger.jobs.jobs import Jobs
-from festinger.jobs.run import Run
+from festinger.jobs.model import Run
+from festinger.jobs.queue import Jobs
 from festinger.store.pool import Store
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from festinger.jobs.jobs import Jobs, watch_nothing
-from festinger.jobs.work import Watch
+from festinger.jobs.model import Watch
+from festinger.jobs.queue import Jobs, watch_nothing
 from festinger.jobs.worker import Crew
 from festinger.store.pool import Store
 from festinger.store.queries import Query

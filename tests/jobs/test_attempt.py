@@ -7,9 +7,8 @@ import pytest
 from tests.jobs.desk import MONDAY, drain, drain_all, make_jobs, rows, run_sql
 
 from festinger.errors import BadInput, ProviderDown, ProviderRefused
-from festinger.jobs.deadletters import State, find_job, list_jobs
-from festinger.jobs.run import Run
-from festinger.jobs.work import End, Ending
+from festinger.jobs.dead_letters import State, find_job, list_jobs
+from festinger.jobs.model import End, Ending, Run
 from festinger.store.pool import Store, Transaction
 
 

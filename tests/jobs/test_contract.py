@@ -11,10 +11,10 @@ from tests.events.wiring import DELIVER, Wired, make_told, noting
 from tests.jobs.contract import Case, rows_after
 from tests.jobs.desk import rows, run_sql
 
-from festinger.events.retention import prune_events
-from festinger.jobs.jobs import Jobs
-from festinger.jobs.prune import prune_jobs
-from festinger.jobs.run import Run
+from festinger.events.erase import prune_events
+from festinger.jobs.dead_letters import prune_jobs
+from festinger.jobs.model import Run
+from festinger.jobs.queue import Jobs
 from festinger.settings.tree import EventsSettings, StoreSettings
 from festinger.store.pool import Store, open_store
 

@@ -4,10 +4,10 @@ import pytest
 from tests.jobs.desk import drain, make_jobs, run_sql
 
 from festinger.errors import BadInput
-from festinger.jobs.deadletters import retry_all
+from festinger.jobs.dead_letters import retry_all
 from festinger.jobs.health import check_jobs
-from festinger.jobs.jobs import Jobs
-from festinger.jobs.run import Run
+from festinger.jobs.model import Run
+from festinger.jobs.queue import Jobs
 from festinger.observability.checks import Check, Severity
 from festinger.store.pool import Store
 

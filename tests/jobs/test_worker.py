@@ -10,10 +10,9 @@ from tests.jobs.desk import drain, make_jobs, rows, run_sql
 
 from festinger.errors import StoreDown
 from festinger.jobs import worker
-from festinger.jobs.deadletters import State, find_job
-from festinger.jobs.jobs import Jobs
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.dead_letters import State, find_job
+from festinger.jobs.model import Queue, Run
+from festinger.jobs.queue import Jobs
 from festinger.jobs.worker import Crew, crash_pauses, working
 from festinger.store.pool import Store
 

@@ -8,10 +8,9 @@ from tests.events.wiring import Wired
 
 from festinger.ids import SpaceId, id_maker
 from festinger.judge.cascade import Cascade, Terms
-from festinger.judge.pair import Opinion, Pair
+from festinger.judge.model import Features, Opinion, Pair, Statement
+from festinger.judge.pair_model import PairModel
 from festinger.judge.records import Desk, keep
-from festinger.judge.small import PairModel
-from festinger.judge.statement import Features, Statement
 from festinger.llm.model import Model
 from festinger.store.pool import Store
 

@@ -11,8 +11,14 @@ from festinger.embedding.calibration import Bars
 from festinger.embedding.embedder import Vector
 from festinger.embedding.profiles import Profile, Purpose, Reading, Threshold
 from festinger.errors import BadInput
-from festinger.judge.calibration import Calibration, calibrated, examine, profile_of_calibration
-from festinger.judge.examples import Example, Label
+from festinger.judge.calibration import (
+    Calibration,
+    Example,
+    Label,
+    calibrated,
+    examine,
+    profile_of_calibration,
+)
 
 MONDAY = date(2026, 1, 5)
 BEFORE = Profile(

@@ -7,13 +7,12 @@ from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.errors import Overloaded, ProviderDown
 from festinger.ids import MAIN_SPACE
-from festinger.judge import rules
 from festinger.judge.cascade import Terms, settled, settled_by_last
-from festinger.judge.judgement import Current, Judgement, Relation
-from festinger.judge.opinion import Answered
-from festinger.judge.pair import Opinion
+from festinger.judge.llm import Answered
+from festinger.judge.model import Current, Judgement, Opinion, Relation
+from festinger.judge.pair_model import Inference, ScriptedPairs
 from festinger.judge.records import answer
-from festinger.judge.small import Inference, ScriptedPairs
+from festinger.judge.rules import decide
 from festinger.llm.providers.scripted import Fail, scripted_model
 from festinger.store.pool import Store
 
@@ -33,7 +32,7 @@ async def test_what_rules_are_sure_of_asks_nobody_else(store: Store):
 
     found = await house.cascade.with_model(MAIN_SPACE, pair("Anna lives in Paris", "Anna lives in Rome"))
 
-    assert (found.relation, found.judge) == (Relation.UPDATE, rules.NAME)
+    assert (found.relation, found.judge) == (Relation.UPDATE, decide.NAME)
     assert (small.asked, script.asked) == ([], [])
 
 
@@ -69,7 +68,7 @@ async def test_only_rules_and_the_small_model_run_at_once(store: Store):
 async def test_without_a_model_what_rules_cannot_tell_waits(store: Store):
     found = await House(store).cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
 
-    assert (found.relation, found.final, found.judge) == (Relation.UNSURE, False, rules.NAME)
+    assert (found.relation, found.final, found.judge) == (Relation.UNSURE, False, decide.NAME)
 
 
 LAST = {
@@ -180,7 +179,7 @@ async def test_a_model_that_is_away_has_tried_nothing(store: Store, error: Excep
 
     found = await house.cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
 
-    assert (found.relation, found.judge) == (Relation.UNSURE, rules.NAME)
+    assert (found.relation, found.judge) == (Relation.UNSURE, decide.NAME)
 
 
 async def test_nothing_is_said_of_no_pairs(store: Store):

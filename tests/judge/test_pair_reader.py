@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.judge import rules
-from festinger.judge.judgement import Relation
+from festinger.judge.model import Relation
 from festinger.judge.pair_reader import CLASSES, MOST, NAME, NEAR_ENOUGH, PairReader, pair_text, worth_reading
+from festinger.judge.rules import decide
 from festinger.store.pool import Store
 
 APART = "Tom is the owner of search", "Mara is the owner of search"
@@ -55,7 +55,7 @@ async def test_where_rules_go_by_subjects_only_news_counts_for_more(
     store: Store, read_as: Relation, stands: Relation
 ):
     apart = pair(*APART)
-    by_rules = rules.judge(apart.old, apart.new)
+    by_rules = decide.judge(apart.old, apart.new)
     assert (by_rules.relation, by_rules.tentative) == (Relation.UNRELATED, True)
     house, _ = judged_by(store, read_as)
 

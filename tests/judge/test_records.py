@@ -11,8 +11,7 @@ from festinger.errors import NotFound
 from festinger.events.feed import history
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge import records
-from festinger.judge.judgement import Current, Guard, Judgement, Relation, unsure
-from festinger.judge.pair import Opinion, text_hash
+from festinger.judge.model import Current, Guard, Judgement, Opinion, Relation, text_hash, unsure
 from festinger.store.pool import Store
 
 SAID = Judgement(

@@ -27,11 +27,10 @@ from festinger.observability.logs import configure
 from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, master_key, system_entropy
 from festinger.settings.tree import LlmSettings, ProxySettings, Settings
 from festinger.settings.vault import Vault
-from festinger.store.costs import StoredLedger
-from festinger.store.models import NewModel, add_model, model_endpoint, models
 from festinger.store.pool import Store
 from festinger.store.queries import Query
-from festinger.store.rotation import rotate, settled
+from festinger.store.repositories.models import NewModel, StoredLedger, add_model, model_endpoint, models
+from festinger.store.secrets import rotate, settled
 
 API_KEY = "sk-canary-api-0123456789"
 UPSTREAM_KEY = "sk-canary-upstream-0123456789"

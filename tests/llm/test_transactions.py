@@ -13,8 +13,8 @@ from festinger.llm.model import Purpose
 from festinger.llm.providers.scripted import Scripted
 from festinger.llm.router import Outside, Switchboard
 from festinger.settings.tree import LlmSettings
-from festinger.store.costs import StoredLedger
 from festinger.store.pool import Store, in_transaction
+from festinger.store.repositories.models import StoredLedger
 
 
 @pytest.mark.requirement("X-53")

@@ -24,7 +24,7 @@ from festinger.ids import SpaceId, id_maker
 from festinger.memory.given import Given
 from festinger.memory.learn import learn
 from festinger.settings.tree import StoreSettings
-from festinger.store import line
+from festinger.store import connection
 from festinger.store.pool import open_store
 
 
@@ -67,5 +67,5 @@ async def main(url: str, space: str, seed: str, step: str, at: str, *texts: str)
 
 
 if __name__ == "__main__":
-    line.LOCK_TIMEOUT_MS = 600_000  # on a busy machine whoever holds a lock may hold it for long
+    connection.LOCK_TIMEOUT_MS = 600_000  # on a busy machine whoever holds a lock may hold it for long
     asyncio.run(main(*sys.argv[1:]))

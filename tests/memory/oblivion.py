@@ -7,7 +7,7 @@ from tests.memory.remembering import Mind
 
 from festinger.memory.ban import is_forgotten_by
 from festinger.memory.forgetting import Eraser, LetGo
-from festinger.store.forgotten import Ledger, open_ledger
+from festinger.store.erasure import Ledger, open_ledger
 from festinger.store.pool import Store
 
 COLUMNS = """

@@ -31,8 +31,7 @@ from festinger.ids import (
 )
 from festinger.judge.cascade import ModelFor, no_model
 from festinger.judge.cascade import Terms as JudgeTerms
-from festinger.judge.judgement import Current, Judgement, Relation
-from festinger.judge.pair import Pair
+from festinger.judge.model import Current, Judgement, Pair, Relation
 from festinger.judge.records import Desk as JudgeDesk
 from festinger.memory.desk import Desk, Step, Surfaced, Terms, nothing_surfaced, pass_by
 from festinger.memory.given import Given

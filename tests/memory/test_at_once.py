@@ -16,7 +16,7 @@ from festinger.memory.decision import Action
 from festinger.memory.given import Given
 from festinger.memory.learn import learn
 from festinger.store.pool import Store
-from festinger.store.spaces import create_space
+from festinger.store.repositories.spaces import create_space
 
 ROOT = Path(__file__).parents[2]
 STEPS = (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import Origin
-from festinger.judge.judgement import Current, Judgement, Relation, unsure
+from festinger.judge.model import Current, Judgement, Relation, unsure
 from festinger.memory.decision import (
     Action,
     Decided,

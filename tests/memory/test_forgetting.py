@@ -21,7 +21,7 @@ from festinger.memory.learn import learn
 from festinger.memory.revising import edit
 from festinger.memory.selector import Selector
 from festinger.memory.undoing import undo
-from festinger.store.forgotten import read
+from festinger.store.erasure import read
 from festinger.store.pool import Store
 
 PHRASE = "Zelda's spare key hangs behind the quokka painting"

@@ -29,7 +29,7 @@ from festinger.memory.states import lock
 from festinger.memory.undoing import undo
 from festinger.observability.metrics import STORE_ERRORS
 from festinger.settings.tree import StoreSettings
-from festinger.store import line
+from festinger.store import connection
 from festinger.store.pool import Store, Transaction, open_store
 from festinger.world.conflicts import open_memory_conflict
 from festinger.world.decisions import Judge, Verdict, decide
@@ -127,7 +127,7 @@ DEEDS: dict[str, Deed] = {
 
 @pytest.fixture
 async def patient(database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
-    monkeypatch.setattr(line, "LOCK_TIMEOUT_MS", PATIENT_MS)
+    monkeypatch.setattr(connection, "LOCK_TIMEOUT_MS", PATIENT_MS)
     async with open_store(
         database_url, StoreSettings(statement_timeout_ms=PATIENT_MS), door="test"
     ) as opened:

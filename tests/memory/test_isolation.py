@@ -8,7 +8,7 @@ from festinger.ids import SpaceId
 from festinger.memory.decision import Action
 from festinger.memory.history import page
 from festinger.store.pool import Store
-from festinger.store.spaces import create_space
+from festinger.store.repositories.spaces import create_space
 
 OLD = "people there drink strong coffee"
 NEW = "folks in that place drink powerful coffee"

@@ -3,7 +3,7 @@
 import pytest
 from tests.memory.remembering import Mind, known, memories, now, says, texts
 
-from festinger.judge.judgement import Judgement
+from festinger.judge.model import Judgement
 from festinger.memory.decision import Action
 from festinger.store.pool import Store
 

@@ -8,7 +8,7 @@ from tests.memory.remembering import REFERENCE, Mind, NearEmbedder, bundled, kno
 
 from festinger.errors import ProviderDown
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.judge.judgement import Judgement
+from festinger.judge.model import Judgement
 from festinger.llm.model import Model
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.decision import Action

@@ -11,8 +11,7 @@ from tests.memory.test_batch import actions, asked_of_the_store, learnt, roomy
 
 from festinger.errors import BadInput
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.judge.judgement import Judgement
-from festinger.judge.pair import Pair
+from festinger.judge.model import Judgement, Pair
 from festinger.memory import batch, together
 from festinger.memory.batch import BATCH
 from festinger.memory.given import Given
@@ -22,7 +21,7 @@ from festinger.memory.prepared import Prepared
 from festinger.memory.recognising import Known
 from festinger.memory.storing import unborn
 from festinger.store.pool import Store, Transaction
-from festinger.store.spaces import create_space
+from festinger.store.repositories.spaces import create_space
 
 ROUND_TRIPS = 40
 """Of a batch, however many statements it brings: found by counting, with a little room."""

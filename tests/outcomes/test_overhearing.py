@@ -12,8 +12,8 @@ from tests.outcomes.watching import Watched
 from festinger.events.event import Event, Happening
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, EventId, MemoryId, Origin, SessionId, TraceId
 from festinger.outcomes.overhearing import CAPTURED, Reply, inferred_of, observe_reply, overhear
-from festinger.store.exchanges import StoredExchange, Words, write_exchanges
 from festinger.store.pool import Store
+from festinger.store.repositories.exchanges import StoredExchange, Words, write_exchanges
 
 
 class Chat:

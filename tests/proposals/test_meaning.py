@@ -13,8 +13,7 @@ from tests.proposals.proposing import DAY, Room
 from festinger.embedding.profiles import Purpose
 from festinger.errors import AlreadyDecided, BadInput, NotFound, ProviderDown, Stale, Unseen
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.judge.judgement import Judgement
-from festinger.judge.pair import Pair
+from festinger.judge.model import Judgement, Pair
 from festinger.proposals import pairs, shelf
 from festinger.proposals.meaning import OFF, compare, pass_state
 from festinger.proposals.proposal import Held, State

@@ -16,7 +16,7 @@ from festinger.proxy.serve import Server, serving
 from festinger.proxy.tap import Listen, nobody
 from festinger.proxy.upstream import CONNECT_SECONDS, open_upstream
 from festinger.settings.tree import ProxySettings, Settings
-from festinger.store.keys import ApiKey
+from festinger.store.repositories.auth import ApiKey
 
 SPACES = {"main": MAIN_SPACE, "team": SpaceId("team")}
 

@@ -19,7 +19,7 @@ from festinger.observability import metrics
 from festinger.proxy.door import VISIT
 from festinger.proxy.wire import Wire
 from festinger.settings.tree import AuthSettings, ProxySettings, Settings
-from festinger.store.keys import ApiKey, Role
+from festinger.store.repositories.auth import ApiKey, Role
 
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
 CHAT = b'{"model":"m"}'

@@ -11,9 +11,8 @@ from festinger.events.event import Happening
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.proxy.capture import Capture, Injected
 from festinger.proxy.entries import Entry, Happened, Kept, Logged, entry_in, record_of
-from festinger.store.conversations import StoredBlock, StoredSession
-from festinger.store.exchanges import StoredExchange, Words
-from festinger.store.requests import LoggedRequest
+from festinger.store.repositories.exchanges import StoredBlock, StoredExchange, StoredSession, Words
+from festinger.store.repositories.request_log import LoggedRequest
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SPACE = SpaceId("main")

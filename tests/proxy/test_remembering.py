@@ -11,7 +11,7 @@ from festinger.ids import SessionId, SpaceId
 from festinger.proxy.injection.block import Block, Line, NoteRef, graph_line
 from festinger.proxy.remembering import joined, restored, stored
 from festinger.proxy.sessions.session import Caller, Reply, Session
-from festinger.store.conversations import StoredBlock
+from festinger.store.repositories.exchanges import StoredBlock
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 CALLER = Caller(space=SpaceId("main"), name="local/default")

@@ -17,7 +17,7 @@ from festinger import errors
 from festinger.errors import BadFact, BadInput, FestingerError, NotAuthenticated, ServerAway, Stale
 from festinger.ids import EVERY_SPACE
 from festinger.proxy.remote import checked_address, error_named, remote
-from festinger.store.keys import ApiKey, Role
+from festinger.store.repositories.auth import ApiKey, Role
 
 KEY = ApiKey(
     space=EVERY_SPACE,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.proxy.spool import Spool, records_in
-from festinger.store.spooled import Refused, line_of, record_in
+from festinger.store.repositories.request_log import Refused, line_of, record_in
 
 records = st.lists(st.binary(max_size=60).map(lambda data: data.replace(b"\n", b" ")), max_size=8)
 

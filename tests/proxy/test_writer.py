@@ -23,9 +23,8 @@ from festinger.proxy.health import cause_of, check_capture, check_served, check_
 from festinger.proxy.spool import Spool
 from festinger.proxy.writing import write
 from festinger.settings.tree import ProxySettings
-from festinger.store.exchanges import StoredExchange, Words, session_messages
-from festinger.store.requests import LoggedRequest, list_requests
-from festinger.store.spooled import line_of
+from festinger.store.repositories.exchanges import StoredExchange, Words, session_messages
+from festinger.store.repositories.request_log import LoggedRequest, line_of, list_requests
 from festinger.text.secrets import Redacted, redact
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)

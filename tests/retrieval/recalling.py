@@ -21,7 +21,7 @@ from festinger.retrieval.turns import index_turns
 from festinger.retrieval.wish import wished
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
-from festinger.store.spaces import create_space
+from festinger.store.repositories.spaces import create_space
 
 
 class Recaller(Mind):

@@ -16,11 +16,11 @@ import pytest
 
 from festinger.clock import system_stopwatch
 from festinger.settings.tree import StoreSettings
-from festinger.store import postmaster
-from festinger.store.closing import held
-from festinger.store.embedded import embedded_server
-from festinger.store.home import Layout
-from festinger.store.server_user import Account, known_account, server_account
+from festinger.store.connection import held
+from festinger.store.embedded import cluster
+from festinger.store.embedded.programs import Account, known_account, server_account
+from festinger.store.embedded.server import embedded_server
+from festinger.store.paths import Layout
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -38,16 +38,16 @@ class Home:
 
     @property
     def is_running(self) -> bool:
-        return postmaster.is_running(self.layout)
+        return cluster.is_running(self.layout)
 
     @property
     def postmaster(self) -> int:
-        pid = postmaster.postmaster_of(self.layout.data)
+        pid = cluster.postmaster_of(self.layout.data)
         assert pid is not None
         return pid
 
     async def stop(self) -> None:
-        await postmaster.stop(self.layout, stopwatch=system_stopwatch)
+        await cluster.stop(self.layout, stopwatch=system_stopwatch)
 
 
 def account(data: Path) -> Account:

@@ -10,12 +10,11 @@ import pytest
 from festinger.clock import system_clock
 from festinger.observability.checks import Check, Severity
 from festinger.settings.tree import StoreSettings
-from festinger.store.backup import AUTOMATIC
+from festinger.store.backup.backup import AUTOMATIC, SUFFIX
 from festinger.store.health import check_backups, check_store
-from festinger.store.home import Layout
-from festinger.store.manifest import SUFFIX
+from festinger.store.paths import Layout
 from festinger.store.pool import Store, open_store
-from festinger.store.runs import Run, begin
+from festinger.store.repositories.spaces import Run, begin
 
 DAILY = StoreSettings(backup_schedule="0 2 * * *")
 

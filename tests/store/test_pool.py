@@ -235,7 +235,7 @@ async def test_no_log_line_says_the_password_while_the_server_is_away(
 async def test_a_server_that_is_too_old_is_not_opened(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("festinger.store.fitness.OLDEST_POSTGRES", 99)
+    monkeypatch.setattr("festinger.store.migration.OLDEST_POSTGRES", 99)
 
     with pytest.raises(StoreUnfit, match="PostgreSQL 18"):
         async with open_store(database_url, SMALL, door="test"):

@@ -4,7 +4,7 @@ from tests import database
 from tests.catalogue import shape
 from tests.schema import SCHEMA, normalised
 
-from festinger.store.migrate import migrate, own_migrations
+from festinger.store.migration import migrate, own_migrations
 
 BOOKKEEPING = "schema_migration"
 

@@ -13,8 +13,8 @@ from tests.stories.stage import Stage, stage
 
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, Origin, SessionId
-from festinger.store.exchanges import session_messages
-from festinger.store.requests import find_request, list_requests
+from festinger.store.repositories.exchanges import session_messages
+from festinger.store.repositories.request_log import find_request, list_requests
 
 PATIENT: dict[str, Any] = {
     "proxy__memory_deadline_ms": 10_000,

@@ -12,7 +12,7 @@ from festinger.app.access import issue_key
 from festinger.ids import EVERY_SPACE, SessionId
 from festinger.jobs.worker import Crew
 from festinger.memory.episodes.keeping import append
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 PHRASE = "Zelda's spare key hangs behind the quokka painting"
 WORDS = ("spare key hangs", "behind the quokka")

@@ -11,8 +11,8 @@ from tests.app.test_outcomes import handle
 from tests.jobs.desk import drain, rows
 
 from festinger.app.wiring import App, Start
-from festinger.jobs.schedule import tick
-from festinger.judge.opinion import Answered
+from festinger.jobs.queue import tick
+from festinger.judge.llm import Answered
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.decision import Action
 

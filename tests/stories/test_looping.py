@@ -14,8 +14,8 @@ from tests.stories.stage import PATIENCE_S, Got, Stage, stage
 from festinger.app.access import issue_key
 from festinger.ids import EVERY_SPACE, MAIN_SPACE
 from festinger.observability.checks import Severity
-from festinger.store.keys import Role
-from festinger.store.requests import find_request
+from festinger.store.repositories.auth import Role
+from festinger.store.repositories.request_log import find_request
 
 NAMES = ("loop_detected", "loop_recovered", "loop_cut", "breaker_opened", "breaker_closed")
 ROUND: list[dict[str, Any]] = [

@@ -25,7 +25,7 @@ from tests.stories.test_capturing import PATIENT, captured, chat, kept
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
 from festinger.proxy import recording
 from festinger.proxy.questions import MOST_OPEN
-from festinger.store.conversations import find_sessions
+from festinger.store.repositories.exchanges import find_sessions
 from festinger.world.knowing import iknowthat
 
 REQUESTS = 60

@@ -15,7 +15,7 @@ from festinger.app.access import issue_key
 from festinger.app.memory import Memory
 from festinger.app.wiring import App
 from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, SessionId
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 PRINTER = "The printer's driver is Gutenprint."
 OTHER = "The printer's driver is Foomatic."

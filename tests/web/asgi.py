@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from festinger.store.cancelling import end_all
+from festinger.store.connection import end_all
 
 HERE = "127.0.0.1"
 BEYOND = "203.0.113.9"

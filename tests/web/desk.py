@@ -13,7 +13,7 @@ from festinger.app.access import issue_key
 from festinger.app.keeper import Keeper
 from festinger.app.wiring import App
 from festinger.ids import EVERY_SPACE, SpaceId
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 from festinger.web.admin import admin
 
 

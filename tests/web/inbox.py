@@ -13,7 +13,7 @@ from tests.web.asgi import Got
 from tests.web.desk import Desk, desk
 
 from festinger.app.reviewing import Document
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 PROPOSALS = "/admin/api/proposals"
 WHAT = "Retry the failed query"

@@ -17,7 +17,7 @@ from tests.web.desk import desk
 from festinger.app.keeper import Keeper
 from festinger.errors import StoreDown
 from festinger.ids import EVERY_SPACE, SpaceId
-from festinger.store.keys import ApiKey, Role
+from festinger.store.repositories.auth import ApiKey, Role
 from festinger.web.access import SCOPES, Scope, is_here, presented_key
 from festinger.web.admin import ROUTES, admin
 from festinger.web.route import Call, Route, answer

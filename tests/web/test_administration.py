@@ -6,7 +6,7 @@ import pytest
 from tests.app.house import told
 from tests.web.desk import desk
 
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 SECRET = "sk-1234567890-abcdefgh-WXYZ"
 MODEL = {"provider": "openai", "model_name": "gpt-5", "api_key": SECRET}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.web.desk import desk
 
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 CENSORS = "/admin/api/censors"
 

@@ -16,8 +16,8 @@ from tests.web.test_quarantine import overheard
 
 from festinger.app.wiring import Start
 from festinger.ids import MAIN_SPACE
-from festinger.store.keys import Role
 from festinger.store.queries import Query
+from festinger.store.repositories.auth import Role
 
 Seen = TypeVar("Seen")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.web.inbox import WHAT, Inbox, inbox
 
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 
 @pytest.mark.requirement("H-87")

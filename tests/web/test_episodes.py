@@ -7,7 +7,7 @@ from tests.web.desk import desk
 
 from festinger.app.access import issue_key
 from festinger.ids import MAIN_SPACE, AgentId
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 EPISODES = "/admin/api/episodes"
 

@@ -9,7 +9,7 @@ from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.given import Given
 from festinger.memory.learn import learn
 from festinger.memory.memory import Place
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 PLACE = Place(space=MAIN_SPACE, agent="default", session="s1")  # type: ignore[arg-type]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.web.test_memories import LARGE, SMALL, house, key_of, learn
 
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 UNDO = "/admin/api/changes/{}/undo"
 NAMES = (

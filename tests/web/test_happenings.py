@@ -15,7 +15,7 @@ from festinger.app.tuning import change_setting
 from festinger.errors import StoreDown
 from festinger.events.event import Event
 from festinger.events.feed import MAX_WAITING, Gap
-from festinger.store.cancelling import end_all
+from festinger.store.connection import end_all
 from festinger.web.happenings import spoken
 
 STREAM = "/admin/api/events/stream"

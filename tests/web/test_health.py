@@ -10,7 +10,7 @@ from tests.web.desk import desk
 from festinger.app.keeper import Keeper
 from festinger.app.wiring import Start
 from festinger.errors import StoreUnfit
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 from festinger.web.admin import admin
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.web.inbox import PROPOSALS, WHAT, inbox
 from tests.web.visitor import forms_of, visitor, visitor_with_key
 
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 PAGE = "/admin/inbox"
 HIDDEN = "Retry \u202ethe\u200b <b>failed</b> query"

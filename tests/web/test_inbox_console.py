@@ -9,7 +9,7 @@ from tests.web.chromium import Browser
 from tests.web.inbox import DRAFT, PROPOSALS
 from tests.web.test_console import CONTRASTS, HOSTILE, Console, console
 
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 PAGE = "/admin/inbox"
 NARROW = 320

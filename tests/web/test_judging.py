@@ -8,7 +8,7 @@ from tests.jobs.desk import rows
 from tests.web.test_memories import LARGE, PATH, SMALL, house, key_of, learn
 from tests.web.visitor import visitor
 
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 JUDGEMENTS = "/admin/api/judgements"
 FIRST, SECOND = "The deploy script lives in the tools folder", "The deploy script lives near the tools folder"

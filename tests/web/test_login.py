@@ -13,7 +13,7 @@ from tests.web.desk import Desk, desk
 from tests.web.visitor import FORM, ORIGIN, Visitor, forms_of, visitor, visitor_with_key
 
 from festinger.app.access import withdraw_key
-from festinger.store.keys import Role, keys
+from festinger.store.repositories.auth import Role, keys
 from festinger.web.access import COOKIE
 from festinger.web.login import local
 

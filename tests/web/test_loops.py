@@ -17,7 +17,7 @@ from tests.web.visitor import visitor
 from festinger.app.loops import LiveLoop
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, EventId, SpaceId
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 from festinger.web.loops import NAMES, happening, live
 from festinger.web.pages import page
 

@@ -21,7 +21,7 @@ from festinger.ids import EVERY_SPACE
 from festinger.memory import batch
 from festinger.memory.decision import Action
 from festinger.memory.learned import HTTP
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 from festinger.web import memories
 
 SMALL, LARGE = "The server has 16 GB", "The server has 32 GB"

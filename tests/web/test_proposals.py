@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.web.inbox import DRAFT, WHAT, inbox
 
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 HIDDEN = "Retry \u202ethe\u200b failed query"
 

@@ -8,7 +8,7 @@ from tests.web.desk import Desk, desk
 from tests.web.visitor import visitor
 
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 from festinger.world.learning import write_claims
 from festinger.world.recollector import Place, Said
 

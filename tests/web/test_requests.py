@@ -15,7 +15,7 @@ from festinger.memory.memory import Place
 from festinger.outcomes.desk import Reporter
 from festinger.outcomes.outcome import How
 from festinger.outcomes.surfacing import surface
-from festinger.store.requests import LoggedRequest, log_requests
+from festinger.store.repositories.request_log import LoggedRequest, log_requests
 
 RECOLLECTION = UUID(int=7)
 PLACE = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))

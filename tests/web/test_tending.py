@@ -7,7 +7,7 @@ import pytest
 from tests.jobs.desk import drain
 from tests.web.test_memories import LARGE, PATH, SMALL, house, key_of, learn
 
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 CHANGES = "/admin/api/changes"
 

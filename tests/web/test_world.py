@@ -6,8 +6,8 @@ import pytest
 from tests.web.desk import Desk, desk
 
 from festinger.jobs.worker import Crew
-from festinger.store.keys import Role
 from festinger.store.queries import Query
+from festinger.store.repositories.auth import Role
 
 BEHIND_OUR_BACK = Query(
     room="tests",

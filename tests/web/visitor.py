@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from tests.web.asgi import Got
 from tests.web.desk import Desk
 
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 from festinger.web.access import COOKIE
 
 ORIGIN = "http://localhost:11435"

@@ -16,7 +16,7 @@ from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.observability.checks import Severity
 from festinger.settings.tree import StoreSettings
-from festinger.store.listening import Listener
+from festinger.store.cache_invalidation import Listener
 from festinger.store.pool import Store, open_store
 from festinger.world.concept import SoasRow
 from festinger.world.decisions import Judge, Verdict, decide

@@ -5,8 +5,8 @@ A key and the event that tells of it are one transaction. The secret is given ba
 
 from festinger.app.wiring import App
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, SpaceId
-from festinger.store.keys import ApiKey, Role, make_key, new_secret, revoke_key
-from festinger.store.spaces import find_space
+from festinger.store.repositories.auth import ApiKey, Role, make_key, new_secret, revoke_key
+from festinger.store.repositories.spaces import find_space
 
 
 async def issue_key(

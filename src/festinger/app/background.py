@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import structlog
 
 from festinger.errors import FestingerError
-from festinger.store.cancelling import end_all
+from festinger.store.connection import end_all
 
 log = structlog.get_logger(room="app")
 

@@ -15,9 +15,16 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import FILE, Profile, keep_profile, measured_profiles
 from festinger.embedding.registry import open_embedder
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.calibration import Calibration, Report, calibrated, examine, profile_of_calibration
-from festinger.judge.examples import Example, decided
-from festinger.judge.pair import text_hash
+from festinger.judge.calibration import (
+    Calibration,
+    Example,
+    Report,
+    calibrated,
+    decided,
+    examine,
+    profile_of_calibration,
+)
+from festinger.judge.model import text_hash
 from festinger.judge.records import decided_by_people
 from festinger.memory.states import find_all
 

@@ -15,8 +15,7 @@ from festinger.app.life import END_SECONDS
 from festinger.errors import NotFound, StoreDown
 from festinger.events.event import Event
 from festinger.ids import DEFAULT_AGENT, AgentId, Origin, SessionId, SpaceId
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.model import Queue, Run
 from festinger.memory.censors.escalation import escalate_censor, is_warning
 from festinger.memory.censors.watch import ROOM
 from festinger.memory.episodes.capturing import keep_exchange
@@ -30,8 +29,8 @@ from festinger.memory.extract.model_reader import read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.memory import Place
 from festinger.retrieval.forgetting import forget_old_turns
-from festinger.store.exchanges import cut_messages, messages
 from festinger.store.pool import Transaction
+from festinger.store.repositories.exchanges import cut_messages, messages
 
 if TYPE_CHECKING:
     from festinger.app.remembering import MemoryRoom

@@ -17,8 +17,7 @@ from festinger.app.misfiring import propose_demotion
 from festinger.errors import BadInput
 from festinger.events.event import Event
 from festinger.ids import SpaceId, read_id
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.model import Queue, Run
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
 from festinger.memory.episodes.lessons import tie_decision

@@ -8,14 +8,12 @@ up.
 from collections.abc import Sequence
 
 from festinger.app.tools import Tools
-from festinger.events.delivery import abandon, bury, deliver
 from festinger.events.event import Delivery
-from festinger.events.outbox import Outbox
+from festinger.events.outbox import Outbox, abandon, bury, deliver
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.attempt import Redact, Setting
-from festinger.jobs.jobs import Asked, Jobs
-from festinger.jobs.run import Run
-from festinger.jobs.work import End, Ending, Priority
+from festinger.jobs.model import End, Ending, Priority, Run
+from festinger.jobs.queue import Asked, Jobs
 from festinger.store.pool import Store, Transaction
 
 DELIVER = "deliver_event"

@@ -12,8 +12,7 @@ from festinger.errors import NotFound
 from festinger.events.event import Event
 from festinger.events.outbox import Wants, everything
 from festinger.ids import SpaceId
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.model import Queue, Run
 from festinger.memory.censors.escalation import AUTO, is_warning
 from festinger.proposals.desk import Desk
 from festinger.proposals.detectors import (

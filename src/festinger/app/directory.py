@@ -5,9 +5,9 @@ Kept in memory, because every request names one; read again when a space comes, 
 
 from festinger.errors import NotFound
 from festinger.ids import SpaceId
+from festinger.store.cache_invalidation import Change
 from festinger.store.pool import Store
-from festinger.store.spaces import spaces
-from festinger.store.versions import Change
+from festinger.store.repositories.spaces import spaces
 
 ROOM = "spaces"
 """The name under which changes of the list are counted."""

@@ -25,8 +25,8 @@ from festinger.observability.checks import Check, Severity, fail, ok, warn, wors
 from festinger.outcomes.health import check_outcomes
 from festinger.retrieval.health import check_words
 from festinger.settings.live import LiveSettings
+from festinger.store.cache_invalidation import check_listening
 from festinger.store.health import check_store
-from festinger.store.listening import check_listening
 from festinger.world.worlds import check_worlds
 
 PRIVATE = 0o077

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from festinger.ids import SpaceId
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.model import Queue, Run
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
 from festinger.memory.ban import is_forgotten_by
@@ -30,11 +29,10 @@ from festinger.memory.selector import Selector
 from festinger.outcomes.forgetting import forget as forget_outcomes
 from festinger.proposals.forgetting import forget as forget_proposals
 from festinger.retrieval.forgetting import forget as forget_recalls
-from festinger.store.forgotten import Ledger, open_ledger
-from festinger.store.home import Layout
+from festinger.store.erasure import Ledger, open_ledger, vacuum
+from festinger.store.paths import Layout
 from festinger.store.pool import Transaction
-from festinger.store.spooled import cut_files
-from festinger.store.sweeping import vacuum
+from festinger.store.repositories.request_log import cut_files
 from festinger.text.blocks import Cut
 from festinger.world.desk import Follow, follow_nothing
 from festinger.world.forgetting import forget_message

@@ -9,7 +9,7 @@ from pathlib import Path
 from festinger.app.tools import Tools
 from festinger.settings.live import LiveSettings
 from festinger.settings.master_key import MasterKey, master_key
-from festinger.store.home import Layout, default_home
+from festinger.store.paths import Layout, default_home
 
 
 def home_of(settings: LiveSettings) -> Path:

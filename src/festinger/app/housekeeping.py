@@ -7,16 +7,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from festinger.events.retention import prune_events
+from festinger.events.erase import prune_events
 from festinger.ids import MAIN_SPACE
-from festinger.jobs.prune import prune_jobs
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
-from festinger.store.backup import automatic_backup
-from festinger.store.conversations import prune_sessions
-from festinger.store.home import Layout
-from festinger.store.manifest import read
-from festinger.store.requests import prune_requests
+from festinger.jobs.dead_letters import prune_jobs
+from festinger.jobs.model import Queue, Run
+from festinger.store.backup.backup import automatic_backup, read
+from festinger.store.paths import Layout
+from festinger.store.repositories.exchanges import prune_sessions
+from festinger.store.repositories.request_log import prune_requests
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

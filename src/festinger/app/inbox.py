@@ -14,8 +14,7 @@ from festinger.app.deciding import with_worth
 from festinger.embedding.embedder import Embedder
 from festinger.events.event import Event
 from festinger.ids import MemoryId, SpaceId
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.model import Queue, Run
 from festinger.memory.repairing import TakenBack
 from festinger.memory.selector import Selector
 from festinger.proposals import pairs, shelf

@@ -23,8 +23,7 @@ from festinger.errors import FestingerError, StoreDown
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
 from festinger.observability.checks import Check
 from festinger.settings.live import LiveSettings
-from festinger.store.keys import ApiKey, Role
-from festinger.store.sessions import Session
+from festinger.store.repositories.auth import ApiKey, Role, Session
 
 log = structlog.get_logger(room="app")
 

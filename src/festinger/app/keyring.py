@@ -14,10 +14,9 @@ from uuid import UUID
 
 from festinger.clock import Clock, system_clock
 from festinger.errors import StoreDown
-from festinger.store.caches import BoundedCache
-from festinger.store.keys import USE_NOTED_EVERY, ApiKey, find_key, hash_of, is_ours, note_use
+from festinger.store.cache_invalidation import BoundedCache, Change
 from festinger.store.pool import Store
-from festinger.store.versions import Change
+from festinger.store.repositories.auth import USE_NOTED_EVERY, ApiKey, find_key, hash_of, is_ours, note_use
 
 KEY_BYTES = 500
 """About what one kept key takes."""

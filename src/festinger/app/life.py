@@ -17,7 +17,7 @@ from festinger import __version__
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.store.pool import Transaction
-from festinger.store.runs import Run, begin, end
+from festinger.store.repositories.spaces import Run, begin, end
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

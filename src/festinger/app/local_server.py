@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from festinger.store.home import Layout, make_folder, open_private
+from festinger.store.paths import Layout, make_folder, open_private
 
 if TYPE_CHECKING:
     from festinger.settings.live import LiveSettings

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from festinger.errors import NotAuthenticated, NotAuthorised, TooMany
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
-from festinger.store.keys import ApiKey, Role, is_ours
-from festinger.store.sessions import (
+from festinger.store.repositories.auth import (
+    ApiKey,
+    Role,
     Session,
     end_session,
     find_session,
     has_sessions,
+    is_ours,
     make_link,
     new_cookie,
     new_link,

@@ -14,7 +14,7 @@ from festinger.llm.endpoint import provider_named
 from festinger.llm.health import Probe, probe
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Purpose
-from festinger.store.models import NewModel, add_model, delete_model, model_endpoint
+from festinger.store.repositories.models import NewModel, add_model, delete_model, model_endpoint
 
 
 async def keep_model(

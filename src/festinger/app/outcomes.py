@@ -15,8 +15,7 @@ import structlog
 from festinger.errors import FestingerError
 from festinger.events.event import Event
 from festinger.ids import MemoryId, Origin, SessionId, SpaceId
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.model import Queue, Run
 from festinger.memory.memory import Place
 from festinger.memory.repairing import TakenBack
 from festinger.memory.selector import Selector

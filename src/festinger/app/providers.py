@@ -17,9 +17,9 @@ from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.embedding.registry import has_meaning, open_or_go_without
 from festinger.embedding.reranker import Reranker, open_reranker
 from festinger.errors import CannotStart, Unavailable
+from festinger.judge.pair_model import OnnxPairs
 from festinger.judge.pair_reader import PairReader
 from festinger.judge.pair_reader import adapter_path as relation_adapter
-from festinger.judge.small import OnnxPairs
 from festinger.memory.extract.classifier import adapter_path as statement_adapter
 from festinger.observability.metrics import DEGRADED
 from festinger.retrieval.applies import adapter_path as note_adapter

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.ids import AgentId, SpaceId
-from festinger.judge.pair import Record
+from festinger.judge.model import Record
 from festinger.judge.records import find, listed
 from festinger.memory.answering import Answered, answer, answer_of
 from festinger.memory.memory import Memory

@@ -15,8 +15,7 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.events.event import Event
 from festinger.ids import Origin, SpaceId
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.model import Queue, Run
 from festinger.memory.memory import Place
 from festinger.retrieval.blends import learn_blends
 from festinger.retrieval.counting import count_words, recount

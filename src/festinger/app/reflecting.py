@@ -12,8 +12,7 @@ from uuid import UUID
 from festinger.errors import NotFound
 from festinger.events.event import Event
 from festinger.ids import SpaceId
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.model import Queue, Run
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
 from festinger.proposals.desk import Desk

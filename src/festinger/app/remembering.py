@@ -17,13 +17,11 @@ from festinger.app.forgetting import ban_of, giving_back
 from festinger.embedding.embedder import Embedder
 from festinger.events.event import Event
 from festinger.ids import MemoryId, SpaceId
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.model import Queue, Run
 from festinger.judge.cascade import Terms as JudgeTerms
-from festinger.judge.judgement import Judgement
-from festinger.judge.pair import Pair, Waiting
+from festinger.judge.cascade import retry
+from festinger.judge.model import Judgement, Pair, Waiting
 from festinger.judge.records import Desk as JudgeDesk
-from festinger.judge.retry import retry
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
 from festinger.memory.candidates import INDEX

@@ -9,10 +9,10 @@ from contextlib import suppress
 from festinger.app.directory import ROOM
 from festinger.app.wiring import App
 from festinger.ids import EVERY_SPACE, MAIN_SPACE
+from festinger.store.cache_invalidation import raise_version
 from festinger.store.pool import Transaction
 from festinger.store.queries import Query, queries_of
-from festinger.store.spaces import Space, create_space, delete_space, rename_space
-from festinger.store.versions import raise_version
+from festinger.store.repositories.spaces import Space, create_space, delete_space, rename_space
 
 ERASERS: tuple[Query, ...] = (queries_of("festinger.events")["erase_space"],)
 """What erases a space in the rooms above the store, in the order in which they stand on each other."""

@@ -11,17 +11,17 @@ from typing import Any
 
 from festinger.app.wiring import App
 from festinger.clock import iso
-from festinger.events.lag import dead_deliveries, lags
+from festinger.events.health import dead_deliveries, lags
 from festinger.ids import SpaceId
-from festinger.jobs.backlog import backlog
-from festinger.jobs.deadletters import State, list_jobs
+from festinger.jobs.dead_letters import State, list_jobs
+from festinger.jobs.load import backlog
 from festinger.judge.records import asked_since
 from festinger.memory.health import said_since, waiting_of
 from festinger.memory.reembedding import progress
 from festinger.outcomes.tally import DAY, WEEK, tally
 from festinger.proposals.health import tally as proposals_tally
-from festinger.store.costs import Costs, day_costs, lifetime_costs
-from festinger.store.runs import life
+from festinger.store.repositories.models import Costs, day_costs, lifetime_costs
+from festinger.store.repositories.spaces import life
 
 
 async def status(app: App, *, space: SpaceId) -> dict[str, Any]:

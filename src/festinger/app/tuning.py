@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from festinger.events.shape import MAX_TEXT
+from festinger.events.catalogue import MAX_TEXT
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
 from festinger.settings.keys import find, shown
 from festinger.settings.live import Changed, Problem
 from festinger.settings.sources import Kind, Setting, from_row
-from festinger.store.config import ConfigRow, delete_config, put_config
 from festinger.store.pool import Transaction
-from festinger.store.runs import Run, runs_that_pin
+from festinger.store.repositories.spaces import ConfigRow, Run, delete_config, put_config, runs_that_pin
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

@@ -17,8 +17,7 @@ from festinger.errors import BadSignature, NotFound
 from festinger.events.event import Event
 from festinger.events.feed import find_event
 from festinger.ids import SpaceId
-from festinger.jobs.run import Run
-from festinger.jobs.work import Queue
+from festinger.jobs.model import Queue, Run
 from festinger.llm.http import post
 from festinger.proposals.verdict import Author, Channel, Decided, Proof, Said, kind_of
 from festinger.proposals.webhook import TOLD, check, headers, mark_of, message, proposal_of_event

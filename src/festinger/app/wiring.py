@@ -41,11 +41,11 @@ from festinger.app.world import WorldRoom, build_world, keep_world, register_wor
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.errors import StoreDown
-from festinger.events import lag
+from festinger.events import health
 from festinger.events.outbox import Outbox
-from festinger.jobs import backlog
-from festinger.jobs.jobs import Jobs
-from festinger.jobs.schema import job_migrations
+from festinger.jobs import load
+from festinger.jobs.engine import job_migrations
+from festinger.jobs.queue import Jobs
 from festinger.jobs.worker import working
 from festinger.llm.endpoint import Endpoint
 from festinger.llm.ledger import Caller
@@ -62,18 +62,16 @@ from festinger.settings.live import LiveSettings
 from festinger.settings.master_key import MasterKey
 from festinger.settings.sources import Row
 from festinger.settings.vault import Vault
-from festinger.store.config import ROOM as SETTINGS_ROOM
-from festinger.store.config import config_rows
-from festinger.store.costs import StoredLedger
-from festinger.store.embedded import embedded_server
-from festinger.store.home import config_directory
-from festinger.store.keys import ROOM as KEYS_ROOM
-from festinger.store.listening import Listener
-from festinger.store.migrate import Migration, migrate, own_migrations
-from festinger.store.models import model_endpoint
+from festinger.store.cache_invalidation import Change, Listener
+from festinger.store.embedded.server import embedded_server
+from festinger.store.migration import Migration, migrate, own_migrations
+from festinger.store.paths import config_directory
 from festinger.store.pool import Store, in_transaction, open_store
-from festinger.store.rotation import settled
-from festinger.store.versions import Change
+from festinger.store.repositories.auth import ROOM as KEYS_ROOM
+from festinger.store.repositories.models import StoredLedger, model_endpoint
+from festinger.store.repositories.spaces import ROOM as SETTINGS_ROOM
+from festinger.store.repositories.spaces import config_rows
+from festinger.store.secrets import settled
 from festinger.text.secrets import without_secrets
 
 Progress = Callable[[str], None]
@@ -152,8 +150,8 @@ class App:
     async def measure(self) -> None:
         """Move the gauges to what is now."""
         self.store.measure()
-        await backlog.measure(self.store)
-        await lag.measure(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
+        await load.measure(self.store)
+        await health.measure(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
         await memory_health.measure(self.memory.desk, self.directory.ids())
         await outcomes_tally.measure(self.outcomes.desk, self.directory.ids())
         await proposals_health.measure(self.inbox.desk, self.directory.ids())

@@ -17,15 +17,14 @@ from festinger.consolidation.memories import Opinion, judge_memories
 from festinger.consolidation.resolution import begin_run, resolve
 from festinger.errors import AlreadyRunning
 from festinger.ids import MemoryId, SpaceId
-from festinger.jobs.run import Run
-from festinger.jobs.work import Priority, Queue
+from festinger.jobs.model import Priority, Queue, Run
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
 from festinger.memory.repairing import TakenBack
 from festinger.memory.selector import Selector, messages_there
 from festinger.settings.beliefs import WorldSettings
-from festinger.store.costs import StoredLedger
 from festinger.store.pool import Transaction
+from festinger.store.repositories.models import StoredLedger
 from festinger.text.vocabulary import is_common
 from festinger.world.conflicts import Conflict, count_pending
 from festinger.world.decisions import Verdict

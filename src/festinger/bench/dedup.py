@@ -14,7 +14,7 @@ from festinger.bench.judging import Pair, Texts, baselines, embedded, pairs_of, 
 from festinger.bench.result import Metric, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Numbers, Tally, auroc, counted
-from festinger.judge.judgement import ACCEPT, Relation
+from festinger.judge.model import ACCEPT, Relation
 from festinger.text.normalize import fold
 
 PARADE, MSRP, BREAKING, SSB = "parade", "msrp", "breaking_nli", "supersessionbench"

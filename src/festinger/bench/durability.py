@@ -27,9 +27,9 @@ from festinger.bench.server import LOOK_AGAIN_S, Program, launched, running, unt
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite, silence
 from festinger.errors import CannotStart, Unavailable
 from festinger.ids import MAIN_SPACE
-from festinger.store.home import Layout
+from festinger.store.paths import Layout
 from festinger.store.queries import queries_of
-from festinger.store.spooled import ENDING
+from festinger.store.repositories.request_log import ENDING
 
 Q = queries_of("festinger.bench")
 

@@ -18,8 +18,8 @@ from festinger.clock import Stopwatch
 from festinger.errors import CannotStart
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
-from festinger.store.home import Layout
-from festinger.store.idle import stop_if_idle
+from festinger.store.embedded.holders import stop_if_idle
+from festinger.store.paths import Layout
 
 READY = "/admin/readyz"
 COMMAND = "from festinger.cli.main import main; main()"

@@ -19,8 +19,8 @@ from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, counted
 from festinger.bench.truths import Form, Truth
 from festinger.ids import MAIN_SPACE
-from festinger.store.costs import lifetime_costs
 from festinger.store.queries import queries_of
+from festinger.store.repositories.models import lifetime_costs
 
 Q = queries_of("festinger.bench")
 

@@ -15,11 +15,10 @@ from festinger.embedding.embedder import Embedder, Supplies, Vector
 from festinger.embedding.profiles import Purpose, Threshold
 from festinger.embedding.registry import open_embedder
 from festinger.ids import Origin
-from festinger.judge.judgement import Judgement, Relation
-from festinger.judge.reading import read
-from festinger.judge.rules import judge
-from festinger.judge.score import same_score
-from festinger.judge.statement import Bars, Features, Statement
+from festinger.judge.model import Bars, Features, Judgement, Relation, Statement
+from festinger.judge.rules.decide import judge
+from festinger.judge.rules.guards import same_score
+from festinger.judge.rules.parse import read
 
 EMBEDDER = "onnx:all-minilm-l6-v2"
 AT_ONCE = 256

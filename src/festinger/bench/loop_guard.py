@@ -28,7 +28,7 @@ from festinger.proxy.mind import WorldMind
 from festinger.proxy.serve import serving
 from festinger.proxy.upstream import open_upstream
 from festinger.settings.tree import ProxySettings, Settings
-from festinger.store.keys import ApiKey
+from festinger.store.repositories.auth import ApiKey
 
 Row = Mapping[str, Any]
 Messages = list[dict[str, Any]]

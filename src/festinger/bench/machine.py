@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from festinger import __version__
-from festinger.store.binaries import shipped
+from festinger.store.embedded.programs import shipped
 
 NOISY_LOAD = 0.5
 """Load a core before the start above which a machine is noisy."""

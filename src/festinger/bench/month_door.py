@@ -27,7 +27,7 @@ from festinger.bench.month import FIRST_DAY
 from festinger.clock import system_stopwatch
 from festinger.errors import CannotStart
 from festinger.ids import MAIN_SPACE, AgentId, SessionId, id_maker
-from festinger.jobs.schedule import tick
+from festinger.jobs.queue import tick
 from festinger.jobs.worker import Crew
 from festinger.proxy.attendant import Attendant
 from festinger.proxy.bind import close_sockets, open_sockets

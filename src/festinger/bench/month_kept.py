@@ -22,7 +22,7 @@ from festinger.memory.history import page
 from festinger.memory.kinds import Kind as MemoryKind
 from festinger.memory.memory import Memory, Place
 from festinger.memory.wanted import Wanted
-from festinger.store.exchanges import messages
+from festinger.store.repositories.exchanges import messages
 from festinger.text.blocks import CLOSE, OPEN
 from festinger.text.normalize import fold
 from festinger.text.secrets import redact

@@ -26,8 +26,7 @@ from festinger.embedding.profiles import Purpose, Threshold
 from festinger.embedding.registry import open_embedder
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId, cause
 from festinger.judge.cascade import sure_by_rules
-from festinger.judge.pair import Pair
-from festinger.judge.statement import Bars, Features, Statement
+from festinger.judge.model import Bars, Features, Pair, Statement
 from festinger.proposals.desk import Desk
 from festinger.proposals.fingerprint import normalise
 from festinger.proposals.likeness import Request, Suggested, likeness

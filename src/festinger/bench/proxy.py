@@ -44,7 +44,7 @@ from festinger.bench.start import held_by
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.world import filled_home
 from festinger.errors import CannotStart
-from festinger.store.postmaster import postmaster_of
+from festinger.store.embedded.cluster import postmaster_of
 
 ROUTE = Route(name="proxy")
 

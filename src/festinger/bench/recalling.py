@@ -51,8 +51,8 @@ from festinger.retrieval.scoring import VECTOR_ARM
 from festinger.retrieval.wish import wished
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
+from festinger.store.embedded.cluster import postmaster_of
 from festinger.store.pool import Plan
-from festinger.store.postmaster import postmaster_of
 from festinger.store.queries import queries_of
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, drop_index, ensure_index
 from festinger.text.secrets import without_secrets

@@ -29,8 +29,7 @@ from festinger.clock import system_stopwatch
 from festinger.embedding.profiles import Purpose
 from festinger.errors import CannotStart
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId, SpaceId
-from festinger.judge.judgement import Judgement
-from festinger.judge.pair import Pair
+from festinger.judge.model import Judgement, Pair
 from festinger.memory.batch import learn_many
 from festinger.memory.desk import Desk
 from festinger.memory.given import Given

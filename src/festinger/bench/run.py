@@ -25,8 +25,8 @@ from festinger.bench.result import Kind, Result, Sample, Status, System, counted
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Tally
 from festinger.clock import Stopwatch
-from festinger.store.home import Layout
-from festinger.store.idle import stop_if_idle
+from festinger.store.embedded.holders import stop_if_idle
+from festinger.store.paths import Layout
 
 PREFIX = "fbench-"
 """Short, because the path of a socket in this folder may not be long."""

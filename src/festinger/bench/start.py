@@ -23,9 +23,9 @@ from festinger.bench.result import Metric, Sample, at_most
 from festinger.bench.server import LOOK_AGAIN_S, Program, bare_environment, launched, running, until_up
 from festinger.bench.suite import PRODUCT, Bench, Measured
 from festinger.errors import CannotStart, Unavailable
-from festinger.store.home import Layout
-from festinger.store.idle import stop_if_idle
-from festinger.store.postmaster import postmaster_of
+from festinger.store.embedded.cluster import postmaster_of
+from festinger.store.embedded.holders import stop_if_idle
+from festinger.store.paths import Layout
 
 MIB = 2**20
 

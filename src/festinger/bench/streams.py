@@ -14,10 +14,9 @@ import numpy as np
 from festinger.bench.judging import Texts
 from festinger.ids import Origin
 from festinger.judge.cascade import settled
-from festinger.judge.judgement import ACCEPT
-from festinger.judge.reading import read
-from festinger.judge.rules import judge
-from festinger.judge.statement import Statement
+from festinger.judge.model import ACCEPT, Statement
+from festinger.judge.rules.decide import judge
+from festinger.judge.rules.parse import read
 from festinger.memory.decision import Action, Decided, Judged, Limits, Newcomer, Standing, decide
 
 CANDIDATES = 20

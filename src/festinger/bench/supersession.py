@@ -22,7 +22,7 @@ from festinger.bench.streams import Held, Learner, learnt, nearest_wins
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, counted
 from festinger.ids import MemoryId, Origin
-from festinger.judge.judgement import Relation
+from festinger.judge.model import Relation
 from festinger.memory.given import Given
 from festinger.memory.learned import Learned
 

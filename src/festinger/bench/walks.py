@@ -28,7 +28,7 @@ from festinger.cli.demos.ground import WAIT_MS, Ground, on_ground
 from festinger.clock import system_stopwatch
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.jobs.worker import Crew
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 
 COUNTS = ("modules", "functions", "classes", "depth")
 GOALS = dict.fromkeys(("chat.modules", "learn.modules"), at_most(60))

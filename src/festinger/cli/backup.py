@@ -12,13 +12,12 @@ from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.ids import MAIN_SPACE
 from festinger.memory.forgetting import forget_again
-from festinger.store.backup import backup as make_backup
-from festinger.store.backup import counted
-from festinger.store.forgotten import open_ledger
-from festinger.store.forgotten import read as read_ledger
-from festinger.store.home import Layout
-from festinger.store.manifest import beside, read
-from festinger.store.restore import restore as bring_back
+from festinger.store.backup.backup import backup as make_backup
+from festinger.store.backup.backup import beside, counted, read
+from festinger.store.backup.restore import restore as bring_back
+from festinger.store.erasure import open_ledger
+from festinger.store.erasure import read as read_ledger
+from festinger.store.paths import Layout
 
 
 def register(app: typer.Typer) -> None:

@@ -14,8 +14,7 @@ from festinger.cli.progress import Report as Shown
 from festinger.cli.progress import progress
 from festinger.embedding.calibration import Point
 from festinger.embedding.profiles import FILE, CurvePoint, Threshold
-from festinger.judge.calibration import Finding, Report
-from festinger.judge.examples import BUNDLED, bundled_examples, read_examples
+from festinger.judge.calibration import BUNDLED, Finding, Report, bundled_examples, read_examples
 
 
 def register(app: typer.Typer) -> None:

@@ -36,7 +36,7 @@ from festinger.proxy.spool import Spool
 from festinger.proxy.statements import StoredLearner
 from festinger.proxy.writer import Writer
 from festinger.settings.watch import watch
-from festinger.store.home import Layout
+from festinger.store.paths import Layout
 from festinger.web.admin import admin
 
 

@@ -13,8 +13,8 @@ from festinger.cli.desk import Desk
 from festinger.cli.plain import moment
 from festinger.cli.progress import progress
 from festinger.errors import BadInput
-from festinger.jobs.deadletters import JobView, State, drop, find_job, list_jobs, retry, retry_all
-from festinger.jobs.schedule import scheduled
+from festinger.jobs.dead_letters import JobView, State, drop, find_job, list_jobs, retry, retry_all
+from festinger.jobs.queue import scheduled
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -10,7 +10,7 @@ from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.cli.plain import SHORT_ID, moment
 from festinger.ids import EVERY_SPACE, pick, prefix
-from festinger.store.keys import Role, keys
+from festinger.store.repositories.auth import Role, keys
 
 ROLE_HELP = (
     "What it may do: `proxy` only talks to models, `agent` also reads and states facts, `reviewer` also decides"

@@ -10,7 +10,7 @@ from festinger.app.models import drop_model, keep_model, try_model
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.ids import read_id
-from festinger.store.models import models
+from festinger.store.repositories.models import models
 
 ModelId = Annotated[str, typer.Argument(help="Id of the model.")]
 

@@ -26,7 +26,7 @@ from festinger.proxy.telling import MemoryResult, MemoryTold, Reason
 from festinger.proxy.upstream import Upstream
 from festinger.settings.live import LiveSettings
 from festinger.settings.tree import ProxySettings
-from festinger.store.keys import ApiKey
+from festinger.store.repositories.auth import ApiKey
 
 if TYPE_CHECKING:
     from festinger.cli.house import House

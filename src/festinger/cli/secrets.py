@@ -5,7 +5,7 @@ import typer
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.ids import MAIN_SPACE
-from festinger.store.rotation import rotate
+from festinger.store.secrets import rotate
 
 
 def register(app: typer.Typer) -> None:

@@ -23,7 +23,7 @@ from festinger.cli.running import Running, running
 from festinger.cli.signals import asked_to_stop
 from festinger.proxy.bind import check_bind, close_sockets, is_exposed, open_sockets
 from festinger.settings.live import LiveSettings
-from festinger.store.keys import keys, new_secret
+from festinger.store.repositories.auth import keys, new_secret
 
 log = structlog.get_logger(room="cli")
 

@@ -9,7 +9,7 @@ from festinger.app.spaces import call_space, erase_space, open_space, rows_in_sp
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.cli.plain import moment
-from festinger.store.spaces import find_space, spaces
+from festinger.store.repositories.spaces import find_space, spaces
 
 Name = Annotated[str, typer.Argument(help="Name of the space.")]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from festinger.ids import MemoryId, Origin, SpaceId
-from festinger.judge.judgement import Judgement, Relation
+from festinger.judge.model import Judgement, Relation
 from festinger.memory.desk import Desk
 from festinger.memory.memory import Memory
 from festinger.memory.pairs import pair_between

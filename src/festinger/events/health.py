@@ -1,14 +1,79 @@
 """Does everybody hear of what happens?
 
 Checks as data, for `doctor` and the console: subscribers that are behind, deliveries that were given up.
+
+Who has not been told yet, and who never will be?
+
+Reads the deliveries: how far each subscriber is behind, and what was given up.
 """
 
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from festinger.events.lag import dead_deliveries, lags
+from festinger.ids import EventId, SpaceId
 from festinger.observability.checks import Check, fail, ok, warn
+from festinger.observability.metrics import EVENTS_LAG
 from festinger.store.pool import Store
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.events")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lag:
+    """How far one subscriber is behind: the age of the oldest event that it has not been told of."""
+
+    subscriber: str
+    age: timedelta
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadDelivery:
+    space: SpaceId
+    event: EventId
+    name: str
+    subject: str
+    subscriber: str
+    error: str
+    at: datetime
+    died_at: datetime
+
+
+async def lags(store: Store, *, now: datetime) -> list[Lag]:
+    """Every subscriber that something waits for."""
+    return [
+        # Two machines' clocks may differ a little; nobody is ahead of what happened.
+        Lag(subscriber=row["subscriber"], age=max(now - row["oldest"], timedelta(0)), waiting=row["waiting"])
+        for row in await store.all(Q["lag"])
+    ]
+
+
+async def measure(store: Store, *, now: datetime, subscribers: Iterable[str]) -> None:
+    """Move the gauge of each subscriber to what it is now."""
+    ages = {lag.subscriber: lag.age.total_seconds() for lag in await lags(store, now=now)}
+    for subscriber in subscribers:
+        EVENTS_LAG.labels(subscriber).set(ages.get(subscriber, 0.0))
+
+
+async def dead_deliveries(store: Store, *, limit: int = 100) -> list[DeadDelivery]:
+    """What was given up and waits for a person, the oldest first."""
+    return [
+        DeadDelivery(
+            space=row["space_id"],
+            event=row["event_id"],
+            name=row["name"],
+            subject=row["subject"],
+            subscriber=row["subscriber"],
+            error=row["note"],
+            at=row["at"],
+            died_at=row["state_at"],
+        )
+        for row in await store.all(Q["dead_deliveries"], limit=limit)
+    ]
+
 
 PATIENCE = timedelta(seconds=60)
 

@@ -3,6 +3,11 @@
 The job edge: the one place in this room that catches whatever a deed raises. An error is kept with the job,
 `retries` says whether it is tried again, and the engine is told by one of three small exceptions that carry
 no text of the error. Being interrupted or put off costs no attempt.
+
+Is a failed job tried again, and when?
+
+A pure decision. What may mend itself (a provider or the database is away) gets eight attempts over about five
+hours; what cannot (bad input, a refusal) gets one; everything else three. Doing it is `attempt`'s matter.
 """
 
 import asyncio
@@ -18,15 +23,50 @@ from procrastinate.exceptions import JobAborted
 from procrastinate.jobs import Job
 
 from festinger.clock import Clock, Stopwatch
-from festinger.errors import FestingerError, StoreDown
-from festinger.jobs.backlog import backlog
-from festinger.jobs.courtesy import Courtesy
-from festinger.jobs.retries import PATIENT, retry_after
-from festinger.jobs.run import Cancelled, Run
-from festinger.jobs.work import End, Ending, Watch, Work
+from festinger.errors import BadInput, FestingerError, ProviderDown, ProviderRefused, StoreDown
+from festinger.jobs.load import Courtesy, backlog
+from festinger.jobs.model import Cancelled, End, Ending, Run, Watch, Work
 from festinger.observability.metrics import JOBS_DONE, JOBS_SECONDS
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
+
+PATIENT = (
+    timedelta(seconds=5),
+    timedelta(seconds=30),
+    timedelta(minutes=2),
+    timedelta(minutes=10),
+    timedelta(minutes=30),
+    timedelta(hours=1),
+    timedelta(hours=3),
+)
+"""The pauses between eight attempts."""
+
+BRIEF = PATIENT[:2]
+JITTER = 0.2
+
+MENDS_ITSELF = (ProviderDown, StoreDown)
+HOPELESS = (BadInput, ProviderRefused)
+
+
+def pauses(error: BaseException) -> tuple[timedelta, ...]:
+    """The pauses before each further attempt after such an error."""
+    if isinstance(error, HOPELESS):
+        return ()
+    if isinstance(error, MENDS_ITSELF):
+        return PATIENT
+    return BRIEF
+
+
+def retry_after(error: BaseException, *, failures: int, chance: random.Random) -> timedelta | None:
+    """How long to wait after this many failures, the last with `error`; `None` gives the job up.
+
+    The jitter keeps jobs that failed together from coming back together.
+    """
+    planned = pauses(error)
+    if failures > len(planned):
+        return None
+    return planned[failures - 1] * chance.uniform(1 - JITTER, 1 + JITTER)
+
 
 log = structlog.get_logger()
 

@@ -2,12 +2,19 @@
 
 The border to the engine: it works on the store's own pool, all its workers of a process share one LISTEN
 connection, and its database errors become ours. Nothing here knows a job.
+
+Which tables does the job engine need?
+
+Procrastinate packages its schema as numbered SQL files. They are offered here as migrations of the store, in
+their order, under names of their own, so that one migrator brings the whole database to shape and an upgrade
+of the engine is an ordinary migration. What stands in those files is the engine's matter.
 """
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from typing import Any
 
 import structlog
@@ -16,7 +23,8 @@ from procrastinate.connector import Notify
 from procrastinate.exceptions import ConnectorException
 
 from festinger.errors import StoreDown
-from festinger.store.faults import translated
+from festinger.store.connection import translated
+from festinger.store.migration import Migration
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of
 
@@ -87,3 +95,16 @@ class StoreConnector(PsycopgConnector):
     async def _tell(self, *, channel: str, payload: str) -> None:
         for hearer in tuple(self._hearers[channel]):
             await hearer(channel=channel, payload=payload)
+
+
+PREFIX = "procrastinate/"
+
+
+def job_migrations() -> list[Migration]:
+    """The engine's migrations, in order; they come after our own."""
+    folder = files("procrastinate.sql").joinpath("migrations")
+    found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda e: e.name)
+    return [
+        Migration(name=PREFIX + entry.name.removesuffix(".sql"), sql=entry.read_text(encoding="utf-8"))
+        for entry in found
+    ]

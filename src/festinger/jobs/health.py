@@ -6,9 +6,9 @@ Checks as data, for `doctor` and the console: dead jobs, jobs whose worker died,
 from collections import Counter
 
 from festinger.jobs.attempt import Desk
-from festinger.jobs.backlog import PATIENCE, backlog
-from festinger.jobs.deadletters import State, list_jobs
-from festinger.jobs.stalled import SILENT_SECONDS
+from festinger.jobs.dead_letters import State, list_jobs
+from festinger.jobs.load import PATIENCE, backlog
+from festinger.jobs.worker import SILENT_SECONDS
 from festinger.observability.checks import Check, fail, ok, warn
 from festinger.store.queries import queries_of
 

@@ -4,6 +4,12 @@ Rules first, then a small local model (the one that is chosen, else the reader t
 one. The first that is sure ends it; a person's word counts before all of them. Where rules go by what a statement
 seems to be about, the reader may still find news in it. Without an LLM everything still works: what rules and the small
 model cannot tell is `unsure` and waits. Nothing here decides what follows from a judgement.
+
+How are the pairs tried again that wait?
+
+A run takes the pairs whose time has come, or that the present last judge has not seen, has each loaded by whoever
+keeps the statements, judges it, and hands the answer back to be carried out and kept. A pair whose statements are
+gone is dropped. When runs happen is arranged at wiring.
 """
 
 import asyncio
@@ -14,16 +20,15 @@ from uuid import UUID
 from festinger.clock import Stopwatch
 from festinger.errors import Overloaded, Unavailable
 from festinger.ids import SpaceId
-from festinger.judge import records, rules
-from festinger.judge.guards import Compared, compare
-from festinger.judge.judgement import ACCEPT, Judgement, Relation, unsure
-from festinger.judge.opinion import opinion
-from festinger.judge.pair import Opinion, Pair, Waiting
+from festinger.judge import records
+from festinger.judge.llm import opinion
+from festinger.judge.model import ACCEPT, Judgement, Opinion, Pair, Relation, Waiting, unsure
+from festinger.judge.pair_model import PairModel, judge_by_model
 from festinger.judge.pair_reader import PairReader, worth_reading
-from festinger.judge.reading import read
-from festinger.judge.records import Desk
-from festinger.judge.small import PairModel, judge_by_model
-from festinger.judge.waiting import LLM
+from festinger.judge.records import LLM, Desk
+from festinger.judge.rules import decide
+from festinger.judge.rules.guards import Compared, compare
+from festinger.judge.rules.parse import read
 from festinger.llm.model import Model
 from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
@@ -137,7 +142,7 @@ class Cascade:
         model = await self._model_for(space)
         if model is not None:
             return f"{LLM}{model.name}"
-        return next((each.name for each in (self._small, self._reader) if each), rules.NAME)
+        return next((each.name for each in (self._small, self._reader) if each), decide.NAME)
 
     async def _quick_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
         """What rules and the small model say."""
@@ -162,7 +167,7 @@ class Cascade:
         return judged
 
     async def _without_reader(self, pair: Pair, *, accept: float) -> Judgement:
-        said = rules.judge(pair.old, pair.new, pair.features)
+        said = decide.judge(pair.old, pair.new, pair.features)
         if is_enough(said, accept=accept) or self._small is None:
             return settled(said, accept=accept)
         try:
@@ -204,7 +209,7 @@ class _Allowance:
 
 def sure_by_rules(pair: Pair, *, accept: float = ACCEPT) -> Judgement:
     """What stands where nobody but the rules is asked."""
-    return settled(rules.judge(pair.old, pair.new, pair.features), accept=accept)
+    return settled(decide.judge(pair.old, pair.new, pair.features), accept=accept)
 
 
 def is_enough(said: Judgement, *, accept: float) -> bool:
@@ -246,3 +251,49 @@ def settled_by_last(said: Judgement, *, accept: float) -> Judgement:
 def _compared(pair: Pair) -> Compared:
     old, new = (read(each.text, said_at=each.said_at) for each in (pair.old, pair.new))
     return compare(old, new, statements=(pair.old, pair.new))
+
+
+MOST_AT_ONCE = 100
+
+Load = Callable[[SpaceId, Waiting], Awaitable[Pair | None]]
+"""The statements of a pair as they stand now; nothing if one of them is gone."""
+
+Settle = Callable[[SpaceId, Pair, Judgement], Awaitable[object]]
+"""Carries out what was judged and keeps it, in one transaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    judged: int
+    still_waiting: int
+    gone: int
+
+
+async def retry(
+    cascade: Cascade, space: SpaceId, *, load: Load, settle: Settle, limit: int = MOST_AT_ONCE
+) -> Tried:
+    """Try again what may be tried."""
+    judge = await cascade.last_judge(space)
+    waiting = await records.due(cascade.desk, space, judge=judge, limit=limit)
+    loaded = [(each, await load(space, each)) for each in waiting]
+    pairs = [pair for _, pair in loaded if pair is not None]
+    answers = await cascade.with_model_all(space, pairs)
+    for pair, said in zip(pairs, answers, strict=True):
+        if said.final:
+            await settle(space, pair, said)
+        else:
+            await _moved_on(cascade, space, pair, said)
+    await _let_go(cascade, space, [each for each, pair in loaded if pair is None])
+    done = sum(said.final for said in answers)
+    return Tried(judged=done, still_waiting=len(answers) - done, gone=len(loaded) - len(pairs))
+
+
+async def _moved_on(cascade: Cascade, space: SpaceId, pair: Pair, said: Judgement) -> None:
+    async with cascade.desk.store.transaction() as transaction:
+        await cascade.keep(transaction, space, [Opinion(pair=pair, judgement=said)])
+
+
+async def _let_go(cascade: Cascade, space: SpaceId, gone: list[Waiting]) -> None:
+    for each in gone:
+        async with cascade.desk.store.transaction() as transaction:
+            await records.drop_one(transaction, space, each.id)

@@ -15,10 +15,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.judge.guards import Compared
-from festinger.judge.judgement import Current, Judgement, Relation, unsure
-from festinger.judge.pair import Pair
-from festinger.judge.statement import WRITTEN, later
+from festinger.judge.model import WRITTEN, Current, Judgement, Pair, Relation, later, unsure
+from festinger.judge.rules.guards import Compared
 from festinger.text.words import sentences_in
 
 NAME = "reader@1"

@@ -3,6 +3,12 @@
 Every judgement is a row; nothing else of the database is touched here. A pair that waits has one row, which each
 try moves on and the last one ends. The same pair of texts is not judged twice by one judge, and what a person said
 overrules whatever was said before. Which pair to judge, and what follows, is left to others.
+
+When is a pair tried again of which no judge was sure?
+
+After a minute, ten minutes, an hour, six hours and a day; after as many tries by one judge it is a question to a
+person. Rules and small models always say the same, so without an LLM there is nothing to try again: such a pair
+waits for a judge that has not seen it, or for a person. Keeping the state is left to `records`.
 """
 
 import json
@@ -17,12 +23,44 @@ from festinger.errors import NotFound
 from festinger.events.event import Happening
 from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId, TraceId
-from festinger.judge.judgement import Current, Guard, Judgement, Relation, by_person
-from festinger.judge.pair import Decided, Opinion, Pair, Record, Waiting
-from festinger.judge.waiting import MAX_TRIES, next_try
+from festinger.judge.model import (
+    Current,
+    Decided,
+    Guard,
+    Judgement,
+    Opinion,
+    Pair,
+    Record,
+    Relation,
+    Waiting,
+    by_person,
+)
 from festinger.observability.trace import present_request
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
+
+DELAYS = (
+    timedelta(minutes=1),
+    timedelta(minutes=10),
+    timedelta(hours=1),
+    timedelta(hours=6),
+    timedelta(hours=24),
+)
+MAX_TRIES = 5
+LLM = "llm:"
+
+
+def next_try(judge: str, *, attempts: int, now: datetime, max_tries: int = MAX_TRIES) -> datetime | None:
+    """When a pair is tried again after so many tries by this judge; never if a person must tell."""
+    if not judge.startswith(LLM) or attempts >= max_tries:
+        return None
+    return now + DELAYS[min(max(attempts, 1), len(DELAYS)) - 1]
+
+
+def asks_person(judge: str, *, attempts: int, max_tries: int = MAX_TRIES) -> bool:
+    """Whether the judges have tried often enough."""
+    return judge.startswith(LLM) and attempts >= max_tries
+
 
 Q = queries_of("festinger.judge")
 

@@ -11,8 +11,7 @@ from uuid import UUID
 
 from festinger.errors import BadInput, Stale
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.judgement import PERSON, Current, Judgement, Relation, by_person
-from festinger.judge.pair import Opinion, Record
+from festinger.judge.model import PERSON, Current, Judgement, Opinion, Record, Relation, by_person
 from festinger.memory.desk import Desk
 from festinger.memory.holding import hold_owners
 from festinger.memory.kinds import Status

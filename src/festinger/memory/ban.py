@@ -14,7 +14,7 @@ from festinger.ids import Origin, SpaceId
 from festinger.memory.desk import IsForgotten
 from festinger.memory.gist import fold_mark, gist_mark
 from festinger.memory.given import Said
-from festinger.store.forgotten import Forgotten, Ledger, append
+from festinger.store.erasure import Forgotten, Ledger, append
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import Cut, cuts

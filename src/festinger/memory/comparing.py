@@ -15,10 +15,19 @@ import numpy as np
 from festinger.embedding.profiles import Purpose, Threshold
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.judgement import Current, Judgement, Relation, by_person
-from festinger.judge.pair import Opinion, Pair
+from festinger.judge.model import (
+    Bars,
+    Current,
+    Features,
+    Judgement,
+    Opinion,
+    Pair,
+    Relation,
+    Slot,
+    Statement,
+    by_person,
+)
 from festinger.judge.pair_reader import NAME as READER
-from festinger.judge.statement import Bars, Features, Slot, Statement
 from festinger.memory.candidates import Candidate, worth_judging
 from festinger.memory.decision import Judged, Newcomer
 from festinger.memory.desk import Desk

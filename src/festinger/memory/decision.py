@@ -11,7 +11,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from festinger.ids import Origin
-from festinger.judge.judgement import ACCEPT, Current, Judgement, Relation
+from festinger.judge.model import ACCEPT, Current, Judgement, Relation
 
 LOW_TRUST = 0.6
 """A person's contradiction replaces what nobody more trusted than a model has said."""

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import BadInput
-from festinger.events.forgetting import forget_names
+from festinger.events.erase import forget_names
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.records import forget as forget_judgements
 from festinger.memory import ban
@@ -26,12 +26,11 @@ from festinger.memory.gist import fold_mark
 from festinger.memory.holding import hold_owners
 from festinger.memory.replaying import retell
 from festinger.memory.selector import Reach, Selector, reach
-from festinger.store.exchanges import messages_with
-from festinger.store.forgotten import Forgotten as Entry
-from festinger.store.forgotten import Ledger
+from festinger.store.erasure import Forgotten as Entry
+from festinger.store.erasure import Ledger, sweep
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.store.sweeping import sweep
+from festinger.store.repositories.exchanges import messages_with
 from festinger.text.blocks import Cut, cuts
 from festinger.world.memories import erase_memory_conflicts
 from festinger.world.writing import hold

@@ -16,8 +16,8 @@ from uuid import UUID
 from festinger.clock import aware, iso
 from festinger.errors import BadInput, TooLarge
 from festinger.ids import AgentId, MemoryId, Origin
-from festinger.judge.reading import read
-from festinger.judge.statement import Slot, Statement
+from festinger.judge.model import Slot, Statement
+from festinger.judge.rules.parse import read
 from festinger.memory.gist import fold_mark, gist_mark
 from festinger.memory.kinds import Kind, SourceTag, kind_of
 from festinger.text.normalize import HIDDEN, UNSEEN, fold

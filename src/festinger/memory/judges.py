@@ -4,8 +4,7 @@ from uuid import UUID
 
 from festinger.ids import SpaceId
 from festinger.judge.cascade import Cascade
-from festinger.judge.judgement import PERSON, Judgement
-from festinger.judge.pair import Pair, Record
+from festinger.judge.model import PERSON, Judgement, Pair, Record
 from festinger.judge.records import answer, judgements_of
 from festinger.store.pool import Transaction
 

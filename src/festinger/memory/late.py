@@ -10,9 +10,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId
-from festinger.judge.judgement import Judgement
-from festinger.judge.pair import Opinion
-from festinger.judge.statement import Slot
+from festinger.judge.model import Judgement, Opinion, Slot
 from festinger.memory.candidates import Candidate
 from festinger.memory.comparing import Compared, newcomer
 from festinger.memory.consequences import bring_about

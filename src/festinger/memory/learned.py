@@ -11,7 +11,7 @@ from uuid import UUID
 
 from festinger.errors import FestingerError, Refused
 from festinger.ids import MemoryId
-from festinger.judge.judgement import Current, Guard, Judgement, Relation
+from festinger.judge.model import Current, Guard, Judgement, Relation
 from festinger.memory.decision import Action
 from festinger.memory.memory import Memory
 

@@ -10,9 +10,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.judgement import Judgement
-from festinger.judge.pair import Opinion, Pair, Waiting
-from festinger.judge.statement import Bars, Features
+from festinger.judge.model import Bars, Features, Judgement, Opinion, Pair, Waiting
 from festinger.memory.comparing import MOST_ASKED, Compared, known_subjects, statement_of, within_subject
 from festinger.memory.desk import Desk
 from festinger.memory.holding import hold_owners

@@ -10,8 +10,7 @@ from typing import Protocol
 from uuid import UUID
 
 from festinger.ids import SpaceId
-from festinger.judge.judgement import Judgement
-from festinger.judge.pair import Opinion, Pair, Record, Waiting
+from festinger.judge.model import Judgement, Opinion, Pair, Record, Waiting
 from festinger.store.pool import Transaction
 
 

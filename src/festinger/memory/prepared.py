@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from festinger.ids import Cause, MemoryId, Origin
-from festinger.judge.judgement import Relation
+from festinger.judge.model import Relation
 from festinger.memory.candidates import NOTHING_SEEN, Seen
 from festinger.memory.comparing import Compared
 from festinger.memory.given import Said

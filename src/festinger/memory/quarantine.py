@@ -10,7 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from festinger.ids import Origin
-from festinger.judge.judgement import Relation
+from festinger.judge.model import Relation
 from festinger.memory.comparing import Compared
 from festinger.memory.kinds import Status
 from festinger.memory.memory import Memory

@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.judgement import Judgement
-from festinger.judge.pair import Opinion
+from festinger.judge.model import Judgement, Opinion
 from festinger.memory.candidates import Candidate, look
 from festinger.memory.comparing import Compared, compare
 from festinger.memory.desk import Desk

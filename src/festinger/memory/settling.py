@@ -12,7 +12,7 @@ from uuid import UUID
 
 from festinger.errors import BadDecision, Stale
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.judgement import Current, Judgement, Relation, by_person
+from festinger.judge.model import Current, Judgement, Relation, by_person
 from festinger.memory.belief import Effect, weigh
 from festinger.memory.changes import Note, Op, write_change
 from festinger.memory.desk import Desk

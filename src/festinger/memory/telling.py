@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from festinger.events.event import Happening
-from festinger.judge.judgement import Judgement
+from festinger.judge.model import Judgement
 from festinger.memory.comparing import Compared
 from festinger.memory.decision import Action
 from festinger.memory.desk import Desk

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from festinger.ids import AgentId, MemoryId, SpaceId
-from festinger.judge.judgement import Judgement, Relation
-from festinger.judge.pair import Pair
-from festinger.judge.statement import NOTHING_KNOWN
+from festinger.judge.model import NOTHING_KNOWN, Judgement, Pair, Relation
 from festinger.memory.comparing import statement_of
 from festinger.memory.desk import Desk
 from festinger.memory.given import Said

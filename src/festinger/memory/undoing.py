@@ -12,7 +12,7 @@ from uuid import UUID
 
 from festinger.errors import UndoBlocked
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.judgement import Relation, by_person
+from festinger.judge.model import Relation, by_person
 from festinger.memory.changes import Change, Op, changes_of, find_change, lock_change, same_columns
 from festinger.memory.corroboration import Uncounted
 from festinger.memory.desk import Desk

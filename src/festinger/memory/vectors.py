@@ -15,7 +15,7 @@ from festinger.embedding.embedder import Embedder, Vector
 from festinger.embedding.profiles import Profile, Purpose, Threshold
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
-from festinger.judge.statement import Bars
+from festinger.judge.model import Bars
 from festinger.memory.desk import Desk
 from festinger.memory.kinds import Kind
 from festinger.observability.metrics import DEGRADED

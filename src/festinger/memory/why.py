@@ -12,7 +12,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.ids import MemoryId, Origin, SpaceId
-from festinger.judge.pair import Record
+from festinger.judge.model import Record
 from festinger.memory.changes import Change, changes_of
 from festinger.memory.desk import Desk
 from festinger.memory.history import seen_by

@@ -11,8 +11,7 @@ from uuid import UUID
 
 from festinger.errors import StoreDown
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.judgement import Judgement, Relation
-from festinger.judge.pair import Opinion
+from festinger.judge.model import Judgement, Opinion, Relation
 from festinger.memory.candidates import Candidate, look_again
 from festinger.memory.changes import Note, Op, write_change
 from festinger.memory.comparing import MOST_ASKED, Compared, compare_by_rules, newcomer

@@ -9,8 +9,8 @@ import re
 from uuid import UUID
 
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
-from festinger.judge.reading import read
-from festinger.judge.slot_keys import WORD, value_key
+from festinger.judge.rules.attributes import WORD, value_key
+from festinger.judge.rules.parse import read
 from festinger.memory.given import Given
 from festinger.memory.learn import learn
 from festinger.memory.learned import Learned

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from festinger.judge import rules
-from festinger.judge.judgement import Judgement, Relation
-from festinger.judge.reading import read
-from festinger.judge.statement import Statement
+from festinger.judge.model import Judgement, Relation, Statement
+from festinger.judge.rules import decide
+from festinger.judge.rules.parse import read
 from festinger.outcomes.correcting import restated, without_cue
 from festinger.outcomes.credit import shares_by_words
 from festinger.outcomes.cues import begins_correcting, corrects, sets_aside
@@ -292,7 +291,7 @@ def _against(reading: _Reading, where: Sequence[tuple[str, Spoken]]) -> tuple[st
     for text, sentence in where:
         if text.endswith("?") or not _is_about(reading, sentence):
             continue
-        said = rules.judge(note, Statement(text=text, order=2))
+        said = decide.judge(note, Statement(text=text, order=2))
         if said.relation in AGAINST and said.confidence >= SURE:
             return text, said
     return None

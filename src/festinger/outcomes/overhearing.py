@@ -27,9 +27,9 @@ from festinger.outcomes.observed import Observed, Report, memory_id
 from festinger.outcomes.outcome import How
 from festinger.outcomes.report import observe, observe_in
 from festinger.outcomes.surfacing import surface, surfaced_by
-from festinger.store.exchanges import Message, PastExchange, recent_exchanges, session_messages
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
+from festinger.store.repositories.exchanges import Message, PastExchange, recent_exchanges, session_messages
 
 Q = queries_of("festinger.outcomes")
 

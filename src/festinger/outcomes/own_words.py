@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from festinger.judge.stems import stem
+from festinger.judge.rules.words import stem
 from festinger.text.vocabulary import is_common
 from festinger.text.words import FUNCTION_WORDS, ends_sentence
 

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from festinger.ids import MemoryId, Origin
-from festinger.judge.judgement import PERSON, Current, Judgement, Relation
-from festinger.judge.pair import Opinion
+from festinger.judge.model import PERSON, Current, Judgement, Opinion, Relation
 from festinger.memory.holding import hold_owners
 from festinger.memory.late import compared_with, follow
 from festinger.memory.memory import Memory

@@ -13,8 +13,7 @@ from festinger.clock import Clock
 from festinger.embedding.embedder import Embedder
 from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId
-from festinger.judge.judgement import Judgement, unsure
-from festinger.judge.pair import Pair
+from festinger.judge.model import Judgement, Pair, unsure
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store, Transaction
 

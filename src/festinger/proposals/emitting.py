@@ -15,8 +15,7 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import Purpose, Threshold
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused, StoreDown
 from festinger.ids import SpaceId
-from festinger.judge.pair import Pair
-from festinger.judge.statement import Features, Statement
+from festinger.judge.model import Features, Pair, Statement
 from festinger.observability.metrics import PROPOSALS_BLIND
 from festinger.proposals.desk import Desk
 from festinger.proposals.fingerprint import Profile, normalise

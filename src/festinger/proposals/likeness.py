@@ -9,10 +9,10 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
-from festinger.judge.guards import Compared, compare
-from festinger.judge.judgement import ACCEPT, Guard, Judgement, Relation
-from festinger.judge.reading import read
-from festinger.judge.stems import stem
+from festinger.judge.model import ACCEPT, Guard, Judgement, Relation
+from festinger.judge.rules.guards import Compared, compare
+from festinger.judge.rules.parse import read
+from festinger.judge.rules.words import stem
 from festinger.proposals.fingerprint import DENIED, words_of
 
 PARTING = frozenset({Guard.NUMBER, Guard.UNIT, Guard.NEGATION, Guard.ANTONYM, Guard.ORDER})

@@ -21,9 +21,7 @@ from festinger.embedding.profiles import Purpose, Threshold
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.ids import SpaceId
-from festinger.judge.judgement import Judgement
-from festinger.judge.pair import Pair
-from festinger.judge.statement import Bars, Features, Statement
+from festinger.judge.model import Bars, Features, Judgement, Pair, Statement
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.desk import Desk
 from festinger.proposals.keeping import recount, subject_of, tell_held

@@ -22,7 +22,7 @@ from festinger.proxy.passed import Passed
 from festinger.proxy.replies.heard import Heard
 from festinger.proxy.telling import MemoryResult
 from festinger.proxy.understanding import Understood
-from festinger.store.requests import LoggedRequest
+from festinger.store.repositories.request_log import LoggedRequest
 
 OPEN = 10_000
 """Requests under way whose details are kept."""

@@ -23,7 +23,7 @@ from festinger.proxy.sessions.chain import START, content_of_reply
 from festinger.proxy.sessions.recognising import How
 from festinger.proxy.understanding import Understood
 from festinger.settings.tree import ProxySettings
-from festinger.store.exchanges import StoredExchange, Words
+from festinger.store.repositories.exchanges import StoredExchange, Words
 from festinger.text.blocks import without_blocks
 from festinger.text.secrets import Redact, redact
 

@@ -17,9 +17,8 @@ from festinger.errors import BadInput
 from festinger.events.event import Happening
 from festinger.ids import Origin, SpaceId
 from festinger.proxy.capture import Capture, Injected
-from festinger.store.conversations import StoredBlock, StoredSession
-from festinger.store.exchanges import StoredExchange, Words
-from festinger.store.requests import LoggedRequest
+from festinger.store.repositories.exchanges import StoredBlock, StoredExchange, StoredSession, Words
+from festinger.store.repositories.request_log import LoggedRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from festinger.proxy.routes import Place, Protocol, Route, Treatment, place_in, 
 from festinger.proxy.shapes import Answer, refusal, refusal_of
 from festinger.proxy.targets import decoded, doubt_about, path_and_query
 from festinger.settings.tree import Settings
-from festinger.store.keys import ApiKey, Role
+from festinger.store.repositories.auth import ApiKey, Role
 from festinger.text.addresses import is_loopback
 
 log = structlog.get_logger()

@@ -19,7 +19,7 @@ from festinger.proxy.upstream import Asking, Upstream, UpstreamFailed, base_for
 from festinger.proxy.writer import QUEUE, Writer
 from festinger.settings.tree import ProxySettings
 from festinger.store.pool import Store
-from festinger.store.requests import count_requests
+from festinger.store.repositories.request_log import count_requests
 
 NAME = "proxy.upstream"
 PATIENCE_SECONDS = 5.0

@@ -13,7 +13,7 @@ from uuid import UUID
 from festinger.errors import TooMany
 from festinger.proxy.headers import RawHeaders
 from festinger.proxy.routes import Protocol
-from festinger.store.keys import PREFIX, ApiKey
+from festinger.store.repositories.auth import PREFIX, ApiKey
 
 FindKey = Callable[[str], Awaitable[ApiKey | None]]
 """The live key that has this secret, if there is one."""

@@ -37,7 +37,7 @@ from festinger.proxy.tap import Stored
 from festinger.proxy.understanding import Understood
 from festinger.proxy.writer import Writer
 from festinger.settings.tree import ProxySettings
-from festinger.store.conversations import StoredSession, find_sessions
+from festinger.store.repositories.exchanges import StoredSession, find_sessions
 
 log = structlog.get_logger(room="proxy")
 

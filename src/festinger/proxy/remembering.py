@@ -14,7 +14,7 @@ from festinger.proxy.capture import session_name
 from festinger.proxy.injection.block import Block, Line, NoteRef
 from festinger.proxy.requests.essence import HASH_BYTES
 from festinger.proxy.sessions.session import Caller, Session
-from festinger.store.conversations import StoredBlock, StoredSession
+from festinger.store.repositories.exchanges import StoredBlock, StoredSession
 
 SYSTEM_ANCHOR = b""
 NO_ID = UUID(int=0)

@@ -14,7 +14,7 @@ from festinger.ids import SpaceId
 from festinger.memory.ban import has_bans_since, without_forgotten
 from festinger.proxy.capture import Capture
 from festinger.proxy.entries import Entry
-from festinger.store.exchanges import Words
+from festinger.store.repositories.exchanges import Words
 
 
 async def as_remembered(app: App, entries: Sequence[Entry]) -> list[Entry]:

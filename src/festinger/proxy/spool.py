@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from festinger.store.home import make_folder, open_private, sync_folder
-from festinger.store.spooled import BAD, ENDING, HEAD_BYTES, Refused, line_of, record_in
+from festinger.store.paths import make_folder, open_private, sync_folder
+from festinger.store.repositories.request_log import BAD, ENDING, HEAD_BYTES, Refused, line_of, record_in
 
 READ_BYTES = 2**20
 SEGMENT_BYTES = 2**23

@@ -33,7 +33,7 @@ from festinger.proxy.replaying import as_remembered
 from festinger.proxy.spool import Spool
 from festinger.proxy.writing import write
 from festinger.settings.tree import ProxySettings
-from festinger.store.spooled import Refused
+from festinger.store.repositories.request_log import Refused
 from festinger.text.secrets import Redact, redact
 
 log = structlog.get_logger(room="proxy")

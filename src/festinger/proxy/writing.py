@@ -21,10 +21,9 @@ from festinger.ids import Origin, SpaceId
 from festinger.proxy.capture import Capture, happenings, subject_of
 from festinger.proxy.entries import Entry, Happened, Kept, Logged
 from festinger.proxy.pacing import Pace
-from festinger.store.conversations import keep_sessions
-from festinger.store.exchanges import Written, known_sessions, write_exchanges
 from festinger.store.pool import Transaction
-from festinger.store.requests import log_requests
+from festinger.store.repositories.exchanges import Written, keep_sessions, known_sessions, write_exchanges
+from festinger.store.repositories.request_log import log_requests
 from festinger.text.tokens import token_texts
 from festinger.world.learning import Spoken, keep_claims
 from festinger.world.recollector import Place, Said

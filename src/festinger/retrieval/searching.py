@@ -20,7 +20,7 @@ from festinger.retrieval.scoring import TIME_ARM, VECTOR_ARM, WORDS_ARM
 from festinger.retrieval.spreading import Reached, best_reached, spread
 from festinger.retrieval.wish import Blend, Wish
 from festinger.settings.retrieval import RetrievalSettings
-from festinger.store.faults import DAMAGED, HELD, TOO_SLOW
+from festinger.store.connection import DAMAGED, HELD, TOO_SLOW
 from festinger.store.pool import Plan
 
 MOST_SEEDS = 5

@@ -11,12 +11,11 @@ from festinger.clock import iso
 from festinger.errors import StoreDown
 from festinger.observability.checks import Check, fail, ok, warn
 from festinger.settings.tree import StoreSettings
-from festinger.store.backup import AUTOMATIC
-from festinger.store.home import Layout
-from festinger.store.manifest import SUFFIX
+from festinger.store.backup.backup import AUTOMATIC, SUFFIX
+from festinger.store.paths import Layout
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of
-from festinger.store.runs import latest_crash
+from festinger.store.repositories.spaces import latest_crash
 
 Q = queries_of("festinger.store")
 

@@ -3,6 +3,11 @@
 `Store` is what the other rooms hold. They open a transaction, run named queries in it and get plain rows
 back; psycopg stays inside this room. A hot transaction has the tighter limit of the request path, a patient
 one has none. How a connection is made, and made again, is the line's matter.
+
+How does a deed that opens a transaction of its own take part in one that is open?
+
+A room's deeds take their store from a desk. Given this one they run within the transaction of whoever calls them: what
+several rooms do stands or falls together, and none of them needs to know.
 """
 
 import math
@@ -19,12 +24,19 @@ from psycopg.rows import DictRow
 from festinger.errors import NotFound
 from festinger.observability.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING, STORE_SECONDS
 from festinger.settings.tree import StoreSettings
-from festinger.store.closing import held
-from festinger.store.faults import down, translated
-from festinger.store.fitness import require_fit
-from festinger.store.line import CONNECT_SECONDS, Connection, Line, Redialled
+from festinger.store.connection import (
+    CONNECT_SECONDS,
+    Bracket,
+    Connection,
+    Line,
+    Redialled,
+    down,
+    held,
+    in_time,
+    translated,
+)
+from festinger.store.migration import require_fit
 from festinger.store.queries import Query, queries_of
-from festinger.store.watch import Bracket, in_time
 
 Row = Mapping[str, Any]
 
@@ -273,3 +285,18 @@ async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIt
     finally:
         line.hang_up()
         await pool.close()
+
+
+class Joined(Store):
+    """A store each of whose transactions is a part of the one that is given."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._outer = transaction
+
+    @asynccontextmanager
+    async def transaction(
+        self, *, hot: bool = False, patient: bool = False, plan: Plan = Plan.BY_COST
+    ) -> AsyncIterator[Transaction]:
+        """A part that can fail by itself; the limits and plans are those of the whole."""
+        async with self._outer.savepoint():
+            yield self._outer

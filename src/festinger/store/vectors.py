@@ -22,7 +22,7 @@ from psycopg import sql
 from psycopg.rows import DictRow
 
 from festinger.errors import BadInput
-from festinger.store.line import Connection
+from festinger.store.connection import Connection
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query, queries_of
 

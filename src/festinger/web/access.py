@@ -18,8 +18,7 @@ from enum import StrEnum
 from starlette.requests import Request
 
 from festinger.errors import NotAuthenticated, NotAuthorised, Unavailable
-from festinger.store.keys import ApiKey, Role, is_ours
-from festinger.store.sessions import Session, token_of
+from festinger.store.repositories.auth import ApiKey, Role, Session, is_ours, token_of
 from festinger.text.addresses import is_loopback
 
 FindKey = Callable[[str], Awaitable[ApiKey | None]]

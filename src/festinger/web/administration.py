@@ -11,9 +11,9 @@ from festinger.app.spaces import call_space, erase_space, open_space
 from festinger.app.status import status
 from festinger.errors import BadInput, NotFound
 from festinger.ids import SpaceId
-from festinger.store.keys import Role, keys
-from festinger.store.models import models
-from festinger.store.spaces import find_space, spaces
+from festinger.store.repositories.auth import Role, keys
+from festinger.store.repositories.models import models
+from festinger.store.repositories.spaces import find_space, spaces
 from festinger.web.access import Scope
 from festinger.web.route import Call, Route, answer
 

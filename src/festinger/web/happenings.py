@@ -12,7 +12,7 @@ from festinger.errors import Unavailable
 from festinger.events.event import Event
 from festinger.events.feed import Gap, history
 from festinger.ids import EventId, read_id
-from festinger.store.cancelling import end_all
+from festinger.store.connection import end_all
 from festinger.web.access import Scope
 from festinger.web.listing import cursor_of, limit_of, page_of
 from festinger.web.route import Call, Route, answer

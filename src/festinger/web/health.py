@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from festinger.errors import FestingerError, NotFound, StoreDown
-from festinger.jobs.deadletters import State, list_jobs
+from festinger.jobs.dead_letters import State, list_jobs
 from festinger.observability import metrics
 from festinger.observability.checks import Check, worst
 from festinger.proposals.health import fullest

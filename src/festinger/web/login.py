@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from festinger.errors import BadInput, NotAuthorised
-from festinger.store.sessions import LINK_PREFIX
+from festinger.store.repositories.auth import LINK_PREFIX
 from festinger.web.access import COOKIE, Scope, is_from_here, is_here
 from festinger.web.pages import back_to, show
 from festinger.web.route import Call, Route

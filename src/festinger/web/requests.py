@@ -11,7 +11,7 @@ from festinger.ids import SessionId
 from festinger.outcomes.outcome import How
 from festinger.outcomes.overhearing import inferred_of
 from festinger.outcomes.surfacing import surfaced_in
-from festinger.store.requests import LoggedRequest, find_request, list_requests
+from festinger.store.repositories.request_log import LoggedRequest, find_request, list_requests
 from festinger.web.access import Scope
 from festinger.web.listing import EPOCH, MICROSECOND, cursor_of, limit_of, page_of
 from festinger.web.route import Call, Route, answer

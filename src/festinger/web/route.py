@@ -29,8 +29,7 @@ from festinger.ids import (
     cause,
     read_id,
 )
-from festinger.store.keys import ApiKey, Role
-from festinger.store.sessions import Session
+from festinger.store.repositories.auth import ApiKey, Role, Session
 from festinger.web.access import Admission, Scope
 
 Shape = TypeVar("Shape", bound=BaseModel)

@@ -8,7 +8,7 @@ agent's own. People see the whole space, and may look through an agent's eyes by
 from festinger.errors import BadInput, NotAuthorised, NotFound
 from festinger.ids import DEFAULT_AGENT, AgentId, Origin, SessionId
 from festinger.memory.memory import Memory, Place
-from festinger.store.keys import Role
+from festinger.store.repositories.auth import Role
 from festinger.web.route import PEOPLE, VISIT, Call
 
 SESSION_HEADER = "x-festinger-session"

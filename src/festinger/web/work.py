@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from festinger.errors import BadInput, NotFound
-from festinger.jobs.deadletters import State, drop, find_job, list_jobs, retry
-from festinger.jobs.schedule import scheduled
+from festinger.jobs.dead_letters import State, drop, find_job, list_jobs, retry
+from festinger.jobs.queue import scheduled
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.route import Call, Route, answer

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from festinger.errors import NoSuchConcept
-from festinger.events.scrubbing import scrub_words
+from festinger.events.erase import scrub_words
 from festinger.ids import SessionId, SpaceId
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

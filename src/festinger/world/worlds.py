@@ -17,10 +17,9 @@ from festinger.errors import StoreDown
 from festinger.ids import SpaceId
 from festinger.observability.checks import Check, ok, warn
 from festinger.settings.beliefs import WorldSettings
-from festinger.store.caches import MEGABYTE, BoundedCache
+from festinger.store.cache_invalidation import GONE, MEGABYTE, BoundedCache, Change
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of
-from festinger.store.versions import GONE, Change
 from festinger.world.loading import load, refresh, version_of
 from festinger.world.world import World
 

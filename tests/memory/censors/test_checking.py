@@ -16,8 +16,8 @@ from festinger.memory.censors.watch import ROOM
 from festinger.memory.health import check_censors
 from festinger.observability.checks import Severity
 from festinger.observability.metrics import CENSORS_FAILED
+from festinger.store.cache_invalidation import Cached, Change
 from festinger.store.pool import Store
-from festinger.store.versions import Cached, Change
 
 
 class Away:

@@ -12,8 +12,8 @@ from tests.memory.remembering import Mind
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.memory.episodes.capturing import keep_exchange
-from festinger.store.exchanges import StoredExchange, Words, write_exchanges
 from festinger.store.pool import Store, Transaction
+from festinger.store.repositories.exchanges import StoredExchange, Words, write_exchanges
 
 NOTE = UUID(int=77)
 ORIGINS = {"user": Origin.PERSON, "assistant": Origin.MODEL, "tool": Origin.TOOL, "system": Origin.SYSTEM}

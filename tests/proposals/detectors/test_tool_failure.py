@@ -8,7 +8,7 @@ from tests.proposals.detectors.finding import MONDAY, episode
 
 from festinger.ids import Origin, SessionId
 from festinger.proposals.detectors.tool_failure import Result, failing, tools_of
-from festinger.store.exchanges import Message, PastExchange
+from festinger.store.repositories.exchanges import Message, PastExchange
 
 
 def result(number: int, text: str = "TimeoutError: after 3 s", *, tool: str = "search") -> Result:

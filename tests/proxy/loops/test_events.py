@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.loops.histories import did, items, said, task
 
-from festinger.events.catalogue import shape_of
-from festinger.events.shape import check_payload
+from festinger.events.catalogue import check_payload, shape_of
 from festinger.proxy.loops.breaker import Breaker, Passage
 from festinger.proxy.loops.channels import Channel, Heard
 from festinger.proxy.loops.events import key_of, told_of_reply, told_of_request, told_of_reset

@@ -19,7 +19,7 @@ from festinger.memory.censors.watch import Watch
 from festinger.memory.desk import Desk
 from festinger.memory.memory import Place
 from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
-from festinger.store.joined import Joined
+from festinger.store.pool import Joined
 
 REASON = "approved"
 

@@ -20,7 +20,7 @@ from festinger.memory.selector import Selector, reach
 from festinger.memory.states import find, find_all
 from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
 from festinger.proposals.proposal import Type
-from festinger.store.joined import Joined
+from festinger.store.pool import Joined
 
 CATEGORY, SCOPE = "safety", "memory"
 

@@ -27,7 +27,7 @@ from festinger.memory.undoing import undo_in
 from festinger.memory.weight import Weight, reinforced
 from festinger.proposals.effects import Afterwards, Applied, Deed, Look, nothing_more, text_in
 from festinger.proposals.undo import blocked
-from festinger.store.joined import Joined
+from festinger.store.pool import Joined
 
 Found = Mapping[MemoryId, Memory]
 Doing = Callable[[Desk, Deed, Sequence[MemoryId]], Awaitable[Applied]]

@@ -12,7 +12,7 @@ from festinger.errors import BadInput, NotProposable, UndoBlocked
 from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
 from festinger.settings.keys import Key, find
-from festinger.store.config import find_config
+from festinger.store.repositories.spaces import find_config
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

@@ -21,10 +21,10 @@ from festinger.memory.censors.censor import Censor, censor_of
 from festinger.memory.desk import Desk
 from festinger.memory.vectors import EMBEDDER, text_hash
 from festinger.observability.metrics import DEGRADED
+from festinger.store.cache_invalidation import Change, raise_version
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import halfvec
-from festinger.store.versions import Change, raise_version
 from festinger.text.regex import Patterns, patterns_of
 
 Q = queries_of("festinger.memory")

@@ -16,8 +16,8 @@ from festinger.memory.desk import Desk
 from festinger.memory.episodes.episode import Role
 from festinger.memory.episodes.keeping import Saying, append_in
 from festinger.memory.memory import Place
-from festinger.store.exchanges import Message, messages
 from festinger.store.pool import Transaction
+from festinger.store.repositories.exchanges import Message, messages
 
 MEMORY_NOTE = "memory"
 """The kind of a note that shows a memory."""

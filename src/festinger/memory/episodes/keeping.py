@@ -26,9 +26,9 @@ from festinger.memory.episodes.episode import (
 from festinger.memory.given import cleaned
 from festinger.memory.memory import Place
 from festinger.settings.beliefs import EpisodesSettings
-from festinger.store.conversations import notes_of
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
+from festinger.store.repositories.exchanges import notes_of
 from festinger.text.overlap import all_shingles, without_copies, without_echoes
 
 Q = queries_of("festinger.memory")

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from festinger.judge.relations import verb_of
-from festinger.judge.wordlists import lines
+from festinger.judge.rules.slots import verb_of
+from festinger.judge.rules.words import lines
 
 LONGEST_MESSAGE = 8_000
 """Characters that are read of a message; more was not typed by anybody."""

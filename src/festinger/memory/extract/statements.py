@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from festinger.judge.relations import verb_of
+from festinger.judge.rules.slots import verb_of
 from festinger.memory.extract.classifier import ClauseEncoder, probabilities
 from festinger.memory.extract.clauses import Clause, split_clauses, words_of
 from festinger.memory.kinds import Kind

@@ -24,8 +24,8 @@ from festinger.memory.learned import Learned
 from festinger.memory.memory import Memory, Place, memory_of
 from festinger.memory.revising import supersede
 from festinger.memory.undoing import SPEAKER
-from festinger.store.conversations import notes_of
 from festinger.store.queries import queries_of
+from festinger.store.repositories.exchanges import notes_of
 from festinger.text.overlap import without_echoes
 
 Q = queries_of("festinger.memory")

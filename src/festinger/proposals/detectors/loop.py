@@ -11,8 +11,8 @@ from festinger.events.event import Event
 from festinger.ids import SessionId
 from festinger.proposals.desk import Desk
 from festinger.proposals.detectors.firing import Detector, Firing, scope_of
-from festinger.store.exchanges import PastExchange, recent_exchanges
 from festinger.store.pool import Transaction
+from festinger.store.repositories.exchanges import PastExchange, recent_exchanges
 
 CHAT = "chat"
 """What repeats where no tool is called: the talk itself."""

@@ -21,8 +21,8 @@ from festinger.memory.episodes.listing import turns_of
 from festinger.proposals.desk import Desk
 from festinger.proposals.detectors.failure import Failure, failure_of
 from festinger.proposals.detectors.firing import Detector, Firing, scope_of
-from festinger.store.exchanges import Message, PastExchange, messages, recent_exchanges
 from festinger.store.pool import Transaction
+from festinger.store.repositories.exchanges import Message, PastExchange, messages, recent_exchanges
 
 MOST_EXCHANGES = 1_000
 """Exchanges of a session in which a call is looked for."""

@@ -1,0 +1,308 @@
+"""Which work is known, and how does a job get into the queue?
+
+`Jobs` is what wiring holds: rooms register their deeds with it and defer jobs by name, in their own open
+transaction, so that a job exists if and only if the change that asked for it does. Running them is `worker`'s
+matter, trying one `attempt`'s.
+
+Which periodic job is due?
+
+Once a minute every worker looks at the cron lines as the settings have them at that moment, in UTC unless the work
+names a setting with another time zone. A unique row per due run makes it happen once in the whole cluster. After a time without any worker only the latest
+missed run is made up.
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from croniter import CroniterBadDateError, croniter
+from procrastinate import App, JobContext
+from procrastinate.exceptions import AlreadyEnqueued
+
+from festinger.clock import Clock, Stopwatch
+from festinger.errors import AlreadyRunning, FestingerError, NotFound, Refused
+from festinger.jobs.attempt import Desk, Redact, Retries, Setting, attempt
+from festinger.jobs.engine import StoreConnector, engine_faults
+from festinger.jobs.load import Courtesy
+from festinger.jobs.model import DEFAULT_LIMIT, Deed, Ending, Priority, Queue, Watch, Work, checked_ids
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.jobs")
+
+CLAIMS = 10
+"""How often a queueing lock is tried that others win and lose in the meantime."""
+
+
+async def watch_nothing(_transaction: Transaction, _ending: Ending) -> None:
+    """For a wiring that tells nobody of dead jobs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A job that is asked for among others of its kind."""
+
+    queue: str
+    lock: str | None = None
+    priority: Priority = Priority.USUAL
+    ids: Mapping[str, Any]
+
+
+class Jobs(Mapping[str, Work]):
+    """Every kind of work by name, and the way into the queue."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock,
+        stopwatch: Stopwatch,
+        chance: random.Random,
+        setting: Setting,
+        redact: Redact,
+        watch: Watch = watch_nothing,
+    ) -> None:
+        self.courtesy = Courtesy(stopwatch)
+        """A door says here that a request is there; jobs wait for it."""
+        self.desk = Desk(
+            store=store,
+            clock=clock,
+            stopwatch=stopwatch,
+            chance=chance,
+            setting=setting,
+            redact=redact,
+            watch=watch,
+            courtesy=self.courtesy,
+        )
+        self.connector = StoreConnector(store)
+        self.engine = App(connector=self.connector)
+        self._works: dict[str, Work] = {}
+
+    def __getitem__(self, name: str) -> Work:
+        if name not in self._works:
+            raise NotFound(f"There is no job `{name}`.", hint="`festinger jobs` lists them.")
+        return self._works[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._works
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._works)
+
+    def __len__(self) -> int:
+        return len(self._works)
+
+    def register(
+        self,
+        name: str,
+        deed: Deed,
+        *,
+        queue: str = Queue.LEARN,
+        schedule: str = "",
+        timezone: str = "",
+        limit: timedelta = DEFAULT_LIMIT,
+        low_value: bool = False,
+        priority: Priority = Priority.USUAL,
+    ) -> Work:
+        """Make a deed known. `schedule` is a cron line, or the settings key that holds one."""
+        if name in self._works:
+            raise FestingerError(f"Job `{name}` is registered twice.")
+        work = Work(
+            name=name,
+            deed=deed,
+            queue=Queue(queue),
+            schedule=schedule,
+            timezone=timezone,
+            limit=limit,
+            low_value=low_value,
+            priority=priority,
+        )
+        self._works[name] = work
+
+        async def tried(context: JobContext, /, **ids: Any) -> None:
+            await attempt(self.desk, work, context, ids)
+
+        self.engine.task(
+            name=name, queue=work.queue.value, priority=priority, pass_context=True, retry=Retries()
+        )(tried)
+        return work
+
+    @property
+    def periodic(self) -> list[Work]:
+        return [work for work in self._works.values() if work.schedule]
+
+    async def defer(
+        self,
+        transaction: Transaction | None,
+        name: str,
+        *,
+        lock: str | None = None,
+        queueing_lock: str | None = None,
+        queue: str | None = None,
+        at: datetime | None = None,
+        **ids: Any,
+    ) -> int:
+        """Put a job into its queue as part of `transaction`; its id.
+
+        Jobs of one `lock` run one at a time, in this order. While a job waits under a `queueing_lock`, asking
+        again gives that job.
+        """
+        if transaction is None:
+            async with self.desk.store.transaction() as own:
+                return await self.defer(
+                    own, name, lock=lock, queueing_lock=queueing_lock, queue=queue, at=at, **ids
+                )
+        options = {
+            "lock": lock,
+            "queueing_lock": queueing_lock,
+            "queue": Queue(queue or self[name].queue).value,
+            "schedule_at": at,
+        }
+        if queueing_lock is None:
+            return await self._insert(transaction, name, options=options, ids=ids)
+        return await self._insert_unless_waiting(transaction, name, options=options, ids=ids)
+
+    async def defer_all(self, transaction: Transaction, name: str, asked: Sequence[Asked]) -> None:
+        """Put many jobs of one kind into their queues, in this order and in one round trip."""
+        jobs = [
+            self.engine.configure_task(
+                name, lock=each.lock, queue=Queue(each.queue).value, priority=each.priority
+            ).make_new_job(**checked_ids(name, each.ids))
+            for each in asked
+        ]
+        with engine_faults():
+            await self.engine.job_manager.batch_defer_jobs_async(jobs, connection=transaction.connection)
+
+    async def run_now(self, name: str) -> int:
+        """Start a periodic job by hand; the id of the run. One that waits or runs is `AlreadyRunning`."""
+        if not self[name].schedule:
+            raise Refused(f"Job `{name}` is not periodic.", hint="Only periodic jobs can be started by hand.")
+        async with self.desk.store.transaction() as transaction:
+            await transaction.run(Q["lock_name"], name=name)
+            active = await transaction.maybe(Q["active_job"], name=name)
+            if active is not None:
+                raise AlreadyRunning(f"`{name}` is already running as job {active['id']}.", job=active["id"])
+            job = await self.defer(transaction, name, lock=name, queueing_lock=name)
+            await transaction.run(Q["note_run_by_hand"], name=name, job=job)
+        return job
+
+    async def cancel(self, job: int) -> str:
+        """Stop a job: `cancelled` if it waited; `asked` if it runs, it then stops at its next batch."""
+        async with self.desk.store.transaction() as transaction:
+            if await transaction.maybe(Q["cancel_waiting"], job=job):
+                return "cancelled"
+            if await transaction.maybe(Q["ask_to_cancel"], job=job, now=self.desk.clock()):
+                return "asked"
+        raise NotFound(f"There is no waiting or running job {job}.")
+
+    async def _insert(
+        self, transaction: Transaction, name: str, *, options: dict[str, Any], ids: Mapping[str, Any]
+    ) -> int:
+        checked = dict(checked_ids(name, ids))
+        deferrer = self.engine.configure_task(name, connection=transaction.connection, **options)
+        with engine_faults():
+            return await deferrer.defer_async(**checked)
+
+    async def _insert_unless_waiting(
+        self, transaction: Transaction, name: str, *, options: dict[str, Any], ids: Mapping[str, Any]
+    ) -> int:
+        for _ in range(CLAIMS):
+            waiting = await transaction.maybe(
+                Q["waiting_with_queueing_lock"], queueing_lock=options["queueing_lock"]
+            )
+            if waiting is not None:
+                return int(waiting["id"])
+            try:
+                # A savepoint: somebody may have come first, which must not cost the caller's transaction.
+                async with transaction.connection.transaction():
+                    return await self._insert(transaction, name, options=options, ids=ids)
+            except AlreadyEnqueued:
+                continue
+        raise AlreadyRunning(f"`{name}` is being asked for by too many at once.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduled:
+    """A periodic job as a person sees it."""
+
+    name: str
+    line: str
+    next_at: datetime | None
+    last_due_at: datetime | None
+    last_job: int | None
+    result: str
+    result_at: datetime | None
+
+
+def latest_due(line: str, *, now: datetime, after: datetime, zone: tzinfo = UTC) -> datetime | None:
+    """The last moment up to `now` at which the cron line was due, if it lies after `after`."""
+    if not line:
+        return None
+    # One second into the minute, because the moment itself counts as due.
+    start = now.astimezone(zone).replace(second=0, microsecond=0) + timedelta(seconds=1)
+    try:
+        due: datetime = croniter(line, start).get_prev(datetime)
+    except CroniterBadDateError:
+        # A line that never comes true, such as the 30th of February.
+        return None
+    return due.astimezone(UTC) if due > after else None
+
+
+def next_due(line: str, *, now: datetime, zone: tzinfo = UTC) -> datetime | None:
+    """The next moment at which the cron line is due."""
+    try:
+        due: datetime | None = croniter(line, now.astimezone(zone)).get_next(datetime) if line else None
+    except CroniterBadDateError:
+        return None
+    return due.astimezone(UTC) if due else None
+
+
+def zone_of(work: Work, setting: Setting) -> tzinfo:
+    """The time zone that the cron line is in."""
+    return ZoneInfo(str(setting(work.timezone))) if work.timezone else UTC
+
+
+def line_of(work: Work, setting: Setting) -> str:
+    """The cron line that is in force: the work's own, or the one that its settings key holds."""
+    return work.schedule if " " in work.schedule else str(setting(work.schedule))
+
+
+async def tick(jobs: Jobs) -> list[int]:
+    """Defer what is due now; the ids of the jobs."""
+    deferred = [await _tick_one(jobs, work) for work in jobs.periodic]
+    return [job for job in deferred if job is not None]
+
+
+async def _tick_one(jobs: Jobs, work: Work) -> int | None:
+    now = jobs.desk.clock()
+    line = line_of(work, jobs.desk.setting)
+    async with jobs.desk.store.transaction() as transaction:
+        after = await transaction.value(Q["see_periodic"], name=work.name, line=line, now=now)
+        due_at = latest_due(line, now=now, after=after, zone=zone_of(work, jobs.desk.setting))
+        if due_at is None or not await transaction.maybe(Q["claim_run"], name=work.name, due_at=due_at):
+            return None
+        job = await jobs.defer(transaction, work.name, lock=work.name, queueing_lock=work.name)
+        await transaction.run(Q["note_run"], name=work.name, due_at=due_at, job=job)
+    return job
+
+
+async def scheduled(jobs: Jobs) -> list[Scheduled]:
+    """Every periodic job with its last and next run."""
+    known = {row["name"]: row for row in await jobs.desk.store.all(Q["periodic_rows"])}
+    return [_scheduled(jobs, work, known.get(work.name, {})) for work in jobs.periodic]
+
+
+def _scheduled(jobs: Jobs, work: Work, row: dict[str, object]) -> Scheduled:
+    line = line_of(work, jobs.desk.setting)
+    return Scheduled(
+        name=work.name,
+        line=line,
+        next_at=next_due(line, now=jobs.desk.clock(), zone=zone_of(work, jobs.desk.setting)),
+        last_due_at=row.get("last_due_at"),  # type: ignore[arg-type]
+        last_job=row.get("last_job_id"),  # type: ignore[arg-type]
+        result=str(row.get("result", "")),
+        result_at=row.get("result_at"),  # type: ignore[arg-type]
+    )

@@ -1,0 +1,95 @@
+"""What does an LLM say of two statements?
+
+It sees both as quoted data, with subject, dates and which was said first, and nothing else: no history, no
+identity, no other memory. It gives its reasons first. An answer that is none is `unsure`, never a default; whether
+an answer is enough is left to `cascade`.
+"""
+
+import json
+from typing import Literal
+
+from pydantic import Field
+
+from festinger.clock import iso
+from festinger.errors import ProviderRefused
+from festinger.judge.model import Current, Judgement, Relation, Statement, later, unsure
+from festinger.judge.records import LLM
+from festinger.judge.rules.guards import Compared
+from festinger.llm.model import Message, Model, Shape
+from festinger.llm.prompts import prompt_of
+from festinger.observability.metrics import JUDGE_FAILURES
+
+LONGEST = 8000
+"""Characters of a statement that a model is shown; no memory is longer."""
+
+
+class Answered(Shape):
+    """How the second statement relates to the first."""
+
+    relation: Literal["same", "update", "contradicts", "refines", "unrelated", "unsure"]
+    current: Literal["new", "old", "both"]
+    confidence: float = Field(ge=0, le=1)
+
+
+async def opinion(model: Model, old: Statement, new: Statement, *, compared: Compared) -> Judgement:
+    """Ask a model how two statements relate. What it cannot say in the shape is `unsure`."""
+    name = f"{LLM}{model.name}"
+    try:
+        answer = await model.answer([question(old, new)], Answered)
+    except ProviderRefused as error:
+        why = str(error.details.get("flaw", "refused"))
+        JUDGE_FAILURES.labels(judge="llm", why=why).inc()
+        return unsure(name, f"The model gave no usable answer: {why}.", guards=compared.guards)
+    said = answer.value
+    relation = Relation(said.relation)
+    if relation is Relation.SAME and compared.fired:
+        why = compared.fired[0].why
+        return unsure(name, f"The model takes them for the same, but: {why}", guards=compared.guards)
+    return Judgement(
+        relation=relation,
+        current=Current(said.current) if relation is Relation.UPDATE else Current.BOTH,
+        confidence=said.confidence,
+        judge=name,
+        reasoning=said.reasoning,
+        guards=compared.guards,
+        prompt_hash=answer.prompt_hash,
+        final=relation is not Relation.UNSURE,
+    )
+
+
+def question(old: Statement, new: Statement) -> Message:
+    """What the model is asked."""
+    return prompt_of("festinger.judge", "relate").message(
+        old=_quoted(old.text),
+        new=_quoted(new.text),
+        old_about=_about(old),
+        new_about=_about(new),
+        order=_order(old, new),
+    )
+
+
+def _quoted(text: str) -> str:
+    """The text as a JSON string: no quotation mark, line break or hidden character of it can end the quotation."""
+    cut = text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
+    return json.dumps(cut, ensure_ascii=True).replace("<", "\\u003c").replace("`", "\\u0060")
+
+
+def _about(statement: Statement) -> str:
+    parts = [
+        f"about {_quoted(statement.subject)}" if statement.subject else "",
+        f"happened {iso(statement.event_time)}" if statement.event_time else "",
+        f"said {iso(statement.said_at)}" if statement.said_at else "",
+        f"by a {statement.origin.value}",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _order(old: Statement, new: Statement) -> str:
+    is_later = later(old, new)
+    if is_later is None:
+        return "It is not known which is the later one."
+    return (
+        "The SECOND is the later one."
+        if is_later
+        else "The FIRST is the later one, although it was stored before."
+    )

@@ -1,0 +1,253 @@
+"""What a judge says of two statements.
+
+Values only: the closed set of relations, which of the two is current, how sure the judge is and why, and which
+guards fired. Making one is left to `rules`, `pairs` and `opinion`; keeping one to `records`.
+
+What is a judge given, and what is kept of what it said?
+
+Values only. `old_ref` and `new_ref` are ids of whatever the caller judges: memories, proposals, notes.
+
+What is judged: two statements, and what is known of the pair beside its words.
+
+Values only. Where statements come from is left to `memory`; what is read out of their words to `reading`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+from hashlib import sha256
+from uuid import UUID
+
+from festinger.ids import Origin
+from festinger.text.normalize import fold
+
+ACCEPT = 0.8
+"""From this confidence on a judge ends the cascade (`judge.accept`)."""
+
+
+class Relation(StrEnum):
+    """How the new statement stands to the old one."""
+
+    SAME = "same"
+    UPDATE = "update"
+    CONTRADICTS = "contradicts"
+    REFINES = "refines"
+    UNRELATED = "unrelated"
+    UNSURE = "unsure"
+
+
+class Current(StrEnum):
+    """Which of the two holds now."""
+
+    NEW = "new"
+    OLD = "old"
+    BOTH = "both"
+
+
+class Guard(StrEnum):
+    """Why two statements are not the same, however near their words are."""
+
+    NUMBER = "number"
+    UNIT = "unit"
+    DATE = "date"
+    NEGATION = "negation"
+    ANTONYM = "antonym"
+    QUANTIFIER = "quantifier"
+    NAME = "name"
+    ORDER = "order"
+    SLOT = "slot"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    relation: Relation
+    current: Current = Current.BOTH
+    confidence: float
+    judge: str
+    """`rules@1`, `onnx:<model>`, `llm:<provider:model>` or `person:<name>`."""
+    reasoning: str
+    guards: tuple[Guard, ...] = ()
+    prompt_hash: str | None = None
+    final: bool = True
+    """Whether the cascade has ended; if not, the pair waits and is tried again."""
+    tentative: bool = False
+    """Whether it goes by what the statements seem to be about, so that a reader of both may find news in them."""
+
+    @property
+    def by_person(self) -> bool:
+        return self.judge.startswith(PERSON)
+
+
+PERSON = "person:"
+
+
+def unsure(judge: str, reasoning: str, *, guards: tuple[Guard, ...] = ()) -> Judgement:
+    """No judge was sure: both statements stay and the pair waits."""
+    return Judgement(
+        relation=Relation.UNSURE,
+        confidence=0.5,
+        judge=judge,
+        reasoning=reasoning,
+        guards=guards,
+        final=False,
+    )
+
+
+def by_person(name: str, relation: Relation, *, current: Current = Current.BOTH, reasoning: str) -> Judgement:
+    """What a person decided; it overrules every judge and is never asked again."""
+    return Judgement(
+        relation=relation, current=current, confidence=1.0, judge=f"{PERSON}{name}", reasoning=reasoning
+    )
+
+
+class Holding(StrEnum):
+    """How many values an attribute of one subject can have."""
+
+    ONE = "one"
+    """One at a time, and it may change: where somebody lives."""
+    FIXED = "fixed"
+    """One for good: where somebody was born."""
+    MANY = "many"
+    """Several at once: what somebody likes."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """What a statement fills in: a value of an attribute of a subject. All three are folded keys."""
+
+    subject: str
+    attribute: str
+    value: str
+    holding: Holding = Holding.UNKNOWN
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What two statements share that speak of the same attribute of the same subject."""
+        return self.subject, self.attribute
+
+
+WRITTEN = frozenset({Origin.DOCUMENT, Origin.TOOL})
+"""Origins of what nobody said in person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A text, and when and by whom it was said. Times are aware; `order` rises with the order of saying."""
+
+    text: str
+    subject: str | None = None
+    slot: Slot | None = None
+    """Read from the text where none is given."""
+    event_time: datetime | None = None
+    said_at: datetime | None = None
+    order: int | None = None
+    origin: Origin = Origin.PERSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """The cosines of the embedder's profile; none where vectors alone may not decide."""
+
+    same: float | None = None
+    check: float | None = None
+    opposition: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """What is known of a pair beside its words."""
+
+    similarity: float | None = None
+    """Plain cosine of `compare` vectors; none without an embedder."""
+    bars: Bars = Bars()
+    same_subject: bool | None = None
+    """What the caller knows of the subjects (a concept of `world`, an alias); none if nothing."""
+    opposition: float | None = None
+    """How far the difference of the vectors points along the profile's direction of negation."""
+
+
+NOTHING_KNOWN = Features()
+
+
+def later(old: Statement, new: Statement) -> bool | None:
+    """Whether `new` speaks of a later state than `old`; none if their order is not known.
+
+    When something happened counts before when it was said: news of yesterday does not replace today.
+    """
+    if old.event_time and new.event_time and old.event_time != new.event_time:
+        return new.event_time > old.event_time
+    if old.order is not None and new.order is not None and old.order != new.order:
+        return new.order > old.order
+    if old.said_at and new.said_at and old.said_at != new.said_at:
+        return new.said_at > old.said_at
+    return None
+
+
+HASH_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two statements, the older one first, and which they are."""
+
+    old_ref: UUID
+    new_ref: UUID
+    old: Statement
+    new: Statement
+    features: Features = NOTHING_KNOWN
+
+    @property
+    def hashes(self) -> tuple[bytes, bytes]:
+        return text_hash(self.old.text), text_hash(self.new.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """What was said of a pair, and how long it took."""
+
+    pair: Pair
+    judgement: Judgement
+    latency_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A judgement as it is kept."""
+
+    id: UUID
+    old_ref: UUID
+    new_ref: UUID
+    judgement: Judgement
+    attempts: int
+    next_try: datetime | None
+    latency_ms: float
+    at: datetime
+    overruled_by: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A pair of which no judge was sure yet."""
+
+    id: UUID
+    old_ref: UUID
+    new_ref: UUID
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A person's word on a pair, and of which words it was said."""
+
+    old_ref: UUID
+    new_ref: UUID
+    hashes: tuple[bytes, bytes]
+    relation: Relation
+
+
+@lru_cache(maxsize=4096)
+def text_hash(text: str) -> bytes:
+    """By what a text is known again, in whatever case, quotes and spacing."""
+    return sha256(fold(text).encode("utf-8", "surrogatepass")).digest()[:HASH_BYTES]

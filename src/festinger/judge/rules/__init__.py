@@ -1,0 +1,1 @@
+"""Judges two statements by rules alone: pure, local and fast."""

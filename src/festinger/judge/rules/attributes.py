@@ -1,0 +1,208 @@
+"""How many values can an attribute have?
+
+Lists say it for usual attributes; where none does, grammar often does. `The capital of X` speaks of one thing, and
+so does `plays the position of`; something that *was founded* was founded once. What neither list nor grammar tells
+is unknown, and then nothing is replaced.
+
+By which keys are the parts of a slot known?
+
+Subject, attribute and value are kept as keys: small letters, no articles, stems where forms must meet. What the
+parts are is told by `slots`.
+
+Which facts of a life does a sentence tell in passing?
+
+Some attributes of a person are told in many ways that have no frame of their own: `an only child` has no siblings,
+`she/her pronouns` tell a gender, `born and raised in` a place. They are read wherever they stand in a sentence about
+the one who speaks, beside what its frame fills in. Of whom a sentence is about is told by its first words; what is
+said of others, by name, is left alone.
+"""
+
+import re
+from enum import StrEnum
+from functools import cache
+
+from festinger.judge.model import Holding, Slot
+from festinger.judge.rules.words import members, phrases, stem, words
+from festinger.text.words import FUNCTION_WORDS
+
+_PREPOSITIONS = members("grammar", "preposition")
+
+
+class Frame(StrEnum):
+    """In which kind of sentence a value is given."""
+
+    PLAIN = "plain"
+    OWNED = "owned"
+    """`S's A is V`."""
+    DEFINITE = "definite"
+    """`The A of S is V`: there is one of them."""
+    ANSWER = "answer"
+    """A question with its yes or no."""
+    LABEL = "label"
+    """`A: V`: a line of a record."""
+    TYPED = "typed"
+    """`works in the field of V`: with the kind of thing that the value is."""
+    PASSIVE_PAST = "passive past"
+    """`was founded by V`: an event that happens once."""
+    COUNT = "count"
+    """`has N of them`."""
+    SCENE = "scene"
+    """`is drinking V`: what goes on now, not what one does."""
+    QUALIFIED = "qualified"
+    """`is V when …`: one of several, each under its own condition."""
+
+
+@cache
+def _stemmed(name: str) -> frozenset[str]:
+    return frozenset(map(stem, words(name)))
+
+
+@cache
+def _relations(name: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(map(stem, phrase)) for phrase in phrases(name))
+
+
+_NAMING = frozenset({"call", stem("name")})
+_DEFINITE = frozenset({Frame.TYPED, Frame.OWNED, Frame.DEFINITE, Frame.LABEL})
+
+
+def holding(attribute: str, *, frame: Frame) -> Holding:
+    """How many values the attribute (stems between blanks) has at a time."""
+    stems = tuple(attribute.split())
+    if frame in (Frame.COUNT, Frame.ANSWER):
+        return Holding.FIXED if _any(stems, "fixed_nouns") else Holding.ONE
+    if _is_one_of_many(stems, frame):
+        return Holding.MANY
+    if _is_fixed(stems):
+        return Holding.FIXED
+    if frame is Frame.QUALIFIED:
+        return Holding.MANY
+    if frame is Frame.PASSIVE_PAST and stems and stems[-1] in _PREPOSITIONS:
+        return Holding.FIXED
+    if frame in _DEFINITE or _is_listed(stems, "one_at_a_time"):
+        return Holding.ONE
+    if frame is Frame.SCENE:
+        return Holding.UNKNOWN
+    return Holding.MANY if stems[:1] and stems[0] in _stemmed("many_verbs") else Holding.UNKNOWN
+
+
+def _is_one_of_many(stems: tuple[str, ...], frame: Frame) -> bool:
+    """`My friend is …`, `My hobby: …`; but `my favourite drink` and `Afternoon drink: …` say which one."""
+    if frame not in (Frame.OWNED, Frame.LABEL) or _head(stems) not in _stemmed("many_nouns"):
+        return False
+    return len(stems) == 1 if frame is Frame.LABEL else _UNIQUE.isdisjoint(stems)
+
+
+_UNIQUE = frozenset(map(stem, members("grammar", "unique")))
+
+
+def _is_fixed(stems: tuple[str, ...]) -> bool:
+    is_fixed_noun = bool(stems) and stems[-1] in _stemmed("fixed_nouns")
+    return is_fixed_noun or "birth" in stems or _is_listed(stems, "fixed_attributes")
+
+
+def _head(stems: tuple[str, ...]) -> str:
+    """The noun that an attribute is about."""
+    return next((each for each in reversed(stems) if each not in _NAMING), "")
+
+
+def _any(stems: tuple[str, ...], name: str) -> bool:
+    return not _stemmed(name).isdisjoint(stems)
+
+
+def _is_listed(stems: tuple[str, ...], name: str) -> bool:
+    listed = _relations(name)
+    return any(
+        stems[start:end] in listed for start in range(len(stems)) for end in (start + 1, start + 2, start + 3)
+    )
+
+
+LONGEST_VALUE = 60
+"""Words; what is filled with more was no slot."""
+
+ARTICLES = members("grammar", "article")
+WORD = re.compile(r"[^\W_]++(?:['.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
+
+
+def attribute_key(written: tuple[str, ...], *, without: str = "") -> str:
+    left_out = set(without.split())
+    kept = [bare(word.casefold()) for word in written]
+    named = [word for word in kept if word not in FUNCTION_WORDS and word not in left_out]
+    tastes = words("taste_nouns")
+    while len(named) > 1 and named[-1] in tastes:
+        named.pop()
+    return " ".join(map(stem, named))
+
+
+def value_key(written: tuple[str, ...]) -> str:
+    return key(written) if len(written) <= LONGEST_VALUE else ""
+
+
+def key(written: tuple[str, ...]) -> str:
+    return " ".join(bare(word.casefold()) for word in written if word.casefold() not in ARTICLES)
+
+
+def bare(word: str) -> str:
+    return word.removesuffix("'s").rstrip("'")
+
+
+USER = "user"
+"""The one who speaks, however named: `I`, `my`, `the user`."""
+
+_ABOUT_USER = re.compile(r"\s*(?:the user|users?|i|my|we|they|their|he|she|his|her)\b", re.IGNORECASE)
+_NOBODY_NAMED = re.compile(r"\s*(?:born|raised|\w+(?:ly|ed)\s[a-z]|all\s[a-z])", re.IGNORECASE)
+_PLACE = r"([A-Z][^.;]*?)(?=\s(?:and|as|in|on|to|where|when|with|but|before|since)\b|[.;]|$)"
+_FEMALE = re.compile(
+    r"\bshe/her\b|\b(?:identif\w+|registered|presents?|known|listed) as (?:a )?(?:female|woman|girl)\b"
+)
+_MALE = re.compile(
+    r"\bhe/him\b|\b(?:identif\w+|registered|presents?|known|listed) as (?:a )?(?:male|man|boy)\b"
+)
+_ALONE = re.compile(
+    r"\bonly child\b|\b(?:no|without(?: any)?|never had(?: any)?) (?:siblings|brothers (?:or|and) sisters)\b"
+)
+_BORN = re.compile(rf"\b[Bb]orn(?: and raised)? in {_PLACE}")
+_LISTED_BIRTH = re.compile(
+    r"\b(?:lists?|show|give)s? ([A-Z][^.;]{0,100}?) as (?:the|their|his|her) (?:place of birth|birthplace)"
+)
+_STUDIED = re.compile(
+    rf"\b(?:degrees?|coursework|diplomas?|majored|bachelor'?s?|master'?s?)(?: and [a-z]+){{0,2}} in {_PLACE.replace('[A-Z]', '[A-Za-z]')}"
+)
+_KIN_NAMED = re.compile(
+    r"\b(?:their|my|his|her|the user's|user's) (father|mother|brother|sister|wife|husband|partner)(?:'s name is| is (?:called|named)) "
+    r"((?:[A-Z][\w'-]*\s?)+)"
+)
+_COUNTED = re.compile(r"\b(?:has|have) (\d+) sibling")
+
+
+def life_facts(text: str) -> tuple[Slot, ...]:
+    """What a sentence about the one who speaks tells in passing."""
+    if not (_ABOUT_USER.match(text) or _NOBODY_NAMED.match(text)):
+        return ()
+    small = text.casefold()
+    found = [
+        *_gender(small),
+        *_siblings(small),
+        *(_fact("bear in", match[1]) for match in (_BORN.search(text), _LISTED_BIRTH.search(text)) if match),
+        *(_fact("major", match[1]) for match in [_STUDIED.search(text)] if match),
+        *(_fact(f"{match[1]} nam", match[2]) for match in [_KIN_NAMED.search(text)] if match),
+    ]
+    return tuple(found)
+
+
+def _gender(small: str) -> list[Slot]:
+    female, male = _FEMALE.search(small), _MALE.search(small)
+    if bool(female) == bool(male):
+        return []
+    return [_fact("gender", "female" if female else "male")]
+
+
+def _siblings(small: str) -> list[Slot]:
+    if counted := _COUNTED.search(small):
+        return [_fact("sibl", "no" if int(counted[1]) == 0 else "yes")]
+    return [_fact("sibl", "no")] if _ALONE.search(small) else []
+
+
+def _fact(attribute: str, value: str) -> Slot:
+    words = re.findall(r"[^\W_]+(?:['-][^\W_]+)*", value.casefold())
+    return Slot(subject=USER, attribute=attribute, value=" ".join(words), holding=Holding.FIXED)

@@ -1,0 +1,167 @@
+"""Can two words both hold of one thing?
+
+`opposed` knows pairs such as `up` and `down` from a list, from prefixes (`happy`, `unhappy`) and, where Debian's
+WordNet is installed, from its antonyms; `exclusive` knows kinds of which a thing is only one at a time, such as
+colours; `alike` knows words that may mean the same. Which words are to be compared is left to `difference`.
+
+Which words does WordNet call opposites?
+
+Debian's package `wordnet-base` puts the database where any program may read it. Where it is not installed there are
+no antonyms here, and our own list stands alone. Only the pointers of antonymy are read, once.
+"""
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+
+from festinger.judge.rules.words import kinds, lines, oppositions, stem, words
+
+FOLDER = Path("/usr/share/wordnet")
+_PARTS = ("adj", "adv", "noun", "verb")
+_ANTONYM = "!"
+_HEADER = "  "
+"""The licence at the top of each file is indented."""
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+def antonyms(word: str) -> frozenset[str]:
+    """The stems of the antonyms of a stem."""
+    return _all(FOLDER).get(word, _NOTHING)
+
+
+@cache
+def _all(folder: Path) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for part in _PARTS:
+        if (file := folder / f"data.{part}").is_file():
+            _read(file, found)
+    return {word: frozenset(against) for word, against in found.items()}
+
+
+def _read(file: Path, found: dict[str, set[str]]) -> None:
+    """Add the pairs of one file, whose pointers name a synset by its place and a word in it by its number."""
+    words: dict[str, list[str]] = {}
+    pointers: list[tuple[str, str, str]] = []
+    for line in file.read_text(encoding="ascii", errors="replace").splitlines():
+        if not line.startswith(_HEADER):
+            place, held, against = _synset(line)
+            words[place] = held
+            pointers += [(place, target, numbers) for target, numbers in against]
+    for place, target, numbers in pointers:
+        source, other = divmod(int(numbers, 16), 256)
+        if source and other and target in words:
+            one, two = stem(words[place][source - 1]), stem(words[target][other - 1])
+            found.setdefault(one, set()).add(two)
+
+
+def _synset(line: str) -> tuple[str, list[str], list[tuple[str, str]]]:
+    """Place, words, and the antonym pointers as (place, numbers of the two words)."""
+    fields = line.split(" ")
+    count = int(fields[3], 16)
+    words = [fields[4 + 2 * at].partition("(")[0].lower().replace("_", " ") for at in range(count)]
+    first = 5 + 2 * count
+    pointers = [fields[first + 4 * at : first + 4 * at + 4] for at in range(int(fields[first - 1]))]
+    return fields[0], words, [(each[1], each[3]) for each in pointers if each[0] == _ANTONYM]
+
+
+_PREFIXES = {"un": 4, "dis": 4, "non": 4, "non-": 4, "in": 5, "im": 5, "ir": 5, "il": 5}
+"""Prefixes that deny, and how many letters must stand behind: `vent` and `invent` have nothing to do with each other."""
+
+
+@cache
+def _listed() -> Mapping[str, frozenset[str]]:
+    plain = oppositions("opposites")
+    by_stem: dict[str, set[str]] = {}
+    for word, against in plain.items():
+        key = _key(word)
+        by_stem.setdefault(key, set()).update(map(_key, against))
+    return {word: frozenset(against) for word, against in by_stem.items()}
+
+
+def _key(phrase: str) -> str:
+    return " ".join(stem(word) for word in phrase.split())
+
+
+@lru_cache(maxsize=8192)
+def opposed(one: str, other: str) -> bool:
+    """Whether two words or short phrases in small letters are opposites."""
+    if one == other:
+        return False
+    left, right = _key(one), _key(other)
+    if left == right:
+        return False
+    return right in _listed().get(left, ()) or _by_prefix(one, other) or right in antonyms(left)
+
+
+def _by_prefix(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return any(long == prefix + short and len(short) >= least for prefix, least in _PREFIXES.items())
+
+
+@lru_cache(maxsize=8192)
+def exclusive(one: str, other: str) -> str | None:
+    """The kind that both are of, if a thing is only one of that kind; names of one thing exclude nothing."""
+    left, right = _key(one), _key(other)
+    if _spelt().get(left, left) == _spelt().get(right, right):
+        return None
+    shared = _kinds().get(left, _NO_KIND) & _kinds().get(right, _NO_KIND)
+    return min(shared) if shared else None
+
+
+_NO_KIND: frozenset[str] = frozenset()
+
+
+def is_being(word: str) -> bool:
+    """Whether a word in small letters says what somebody is: a person of some kind, or an animal."""
+    return word in words("people") or "animal" in _kinds().get(_key(word), _NO_KIND)
+
+
+@cache
+def _spelt() -> Mapping[str, str]:
+    """The key of the common name, by the key of each other name of one thing."""
+    return {_key(name): _key(common) for name, common in _SPELLINGS.items()}
+
+
+@cache
+def _kinds() -> Mapping[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for word, of in kinds("exclusive").items():
+        found[_key(word)] = found.get(_key(word), _NO_KIND) | of
+    return found
+
+
+@cache
+def _groups() -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for line in lines("alike"):
+        group = {stem(word) for word in line.split()}
+        for word in group:
+            found.setdefault(word, set()).update(group)
+    return {word: frozenset(group) for word, group in found.items()}
+
+
+def alike(word: str) -> frozenset[str]:
+    """The stems that may stand for the same as this stem; whether they do here is not said."""
+    return _groups().get(word, _NO_KIND)
+
+
+_SPELLINGS = {
+    "grey": "gray",
+    "aluminium": "aluminum",
+    "whisky": "whiskey",
+    "fall": "autumn",
+    "soccer": "football",
+    "postgres": "postgresql",
+    "wooden": "wood",
+    "metallic": "metal",
+    "woolen": "wool",
+    "bike": "bicycle",
+    "ship": "boat",
+    "keyboard": "piano",
+    "airplane": "plane",
+    "fiddle": "violin",
+    "violet": "purple",
+    "argentinian": "argentine",
+    "nepali": "nepalese",
+}

@@ -1,0 +1,253 @@
+"""What does one statement hold that decides whether another says the same?
+
+Reads a text once: its words and content, numbers, days, negations, quantifiers, names, tense, the words that
+announce a change, and what it fills in (`slots`). Pure; time grows with the length of the text alone. Comparing two
+readings is left to `guards` and `difference`, deciding to `rules`.
+"""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache, lru_cache
+
+from festinger.judge.model import Slot
+from festinger.judge.rules.quantities import MONTHS, UNITS, Quantities, quantities
+from festinger.judge.rules.slots import Sentence, slots
+from festinger.judge.rules.words import kinds, members, phrases, stem, words
+from festinger.text.hygiene import without_lead_in
+from festinger.text.normalize import fold, normalised
+from festinger.text.words import FUNCTION_WORDS
+from festinger.text.words import words as text_words
+
+LONGEST_CACHED = 2000
+"""Characters of a text whose reading is kept: longer ones are rare and large."""
+
+LONGEST_READ = 20_000
+"""Characters that are read of a text; no memory is as long, and of the rest only its fold is looked at."""
+
+LONGEST_SENTENCE = 1000
+"""Characters of a text that may fill a slot: longer ones say more than one thing."""
+
+_WORD = re.compile(r"[^\W_]++(?:['.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
+_SENTENCE_END = re.compile(r"[.!?:;\n\"(]\s{0,3}+$")
+_IDENTIFIER = re.compile(r"[a-z]\w*+[_/@.]\w|\w++[_/@]\w|[a-z]++-?\d|\d++[a-z-]++\d|v?\d++\.\d++\.\d")
+_DAY = re.compile(r"\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|\d{1,4}\.\d{1,2}\.\d{4}")
+_PRONOUNS = {
+    form: person
+    for person, forms in {
+        "i": "i me my mine myself",
+        "you": "you your yours yourself",
+        "he": "he him his himself",
+        "she": "she her hers herself",
+        "we": "we us our ours ourselves",
+        "they": "they them their theirs themselves",
+    }.items()
+    for form in forms.split()
+}
+_PAST = frozenset(["was", "were", "had", "did"])
+_FUTURE = frozenset(["will", "shall"])
+_RELATIONAL = members("grammar", "relational")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    fold: str
+    whole: bool
+    """Whether all of it was read."""
+    words: tuple[str, ...]
+    """In small letters, as they stand."""
+    content: tuple[str, ...]
+    """Stems of the words that name something, in their order; numbers are left to `amounts`."""
+    gist: tuple[str, ...]
+    """Words in their order without those that hold a sentence together; negations, numbers and modal verbs stay."""
+    amounts: Quantities
+    negations: int
+    quantifiers: frozenset[str]
+    names: frozenset[str]
+    persons: frozenset[str]
+    """Whom its pronouns point at."""
+    relations: tuple[str, ...]
+    """Prepositions in alphabetical order: who stands how to whom."""
+    tense: frozenset[str]
+    announces: bool
+    """Whether it says that something has changed."""
+    past: bool
+    """Whether it speaks of what was."""
+    slots: tuple[Slot, ...]
+    stemmed: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stemmed", frozenset(self.content))
+
+    @property
+    def negated(self) -> bool:
+        return self.negations % 2 == 1
+
+
+def read(text: str, *, said_at: datetime | None = None) -> Reading:
+    """The reading of a text, whatever it is."""
+    if len(text) > LONGEST_CACHED:
+        return _read(text, said_at)
+    return _kept(text, said_at)
+
+
+def _read(text: str, said_at: datetime | None) -> Reading:
+    plain = _straight(normalised(without_lead_in(text[:LONGEST_READ])))
+    found = [(match.group(), match.start()) for match in _WORD.finditer(plain)]
+    written = tuple(word for word, _ in found)
+    small = tuple(word.casefold() for word in written)
+    starts = tuple(_starts_sentence(plain, at) for _, at in found)
+    amounts = quantities(plain.casefold(), said_at=said_at)
+    joined = f" {' '.join(small)} "
+    return Reading(
+        fold=fold(text),
+        whole=len(text) <= LONGEST_READ,
+        words=small,
+        content=tuple(stem(_bare(word)) for word in small if _is_content(word)),
+        gist=tuple(_bare(word) for word in small if word not in FUNCTION_WORDS or word in _kept_in_gist()),
+        amounts=amounts,
+        negations=_negations(small),
+        quantifiers=_quantifiers(written),
+        names=_names(written, starts),
+        persons=frozenset(_PRONOUNS[word] for word in small if word in _PRONOUNS),
+        relations=tuple(sorted(word for word in small if word in _RELATIONAL)),
+        tense=_tense(small),
+        announces=_holds(joined, "update_cues"),
+        past=_holds(joined, "past_cues"),
+        slots=slots(Sentence(text=plain, words=written, starts=starts))
+        if len(plain) <= LONGEST_SENTENCE
+        else (),
+    )
+
+
+_kept = lru_cache(maxsize=4096)(_read)
+
+
+def _straight(text: str) -> str:
+    return text.translate(_QUOTES)
+
+
+_QUOTES = str.maketrans("‘’‛ʼ`´“”„«»–—−‐‑", "''''''\"\"\"\"\"-----")
+
+
+def _starts_sentence(text: str, at: int) -> bool:
+    return at == 0 or _SENTENCE_END.search(text[max(0, at - 4) : at]) is not None
+
+
+def _bare(word: str) -> str:
+    return word.removesuffix("'s").removesuffix("'")
+
+
+def _is_content(word: str) -> bool:
+    return (
+        word not in FUNCTION_WORDS
+        and word not in _OF_CHANGE
+        and not word.endswith("n't")
+        and word not in words("negations")
+        and _bare(word) not in FUNCTION_WORDS
+        and not word[0].isdigit()
+    )
+
+
+_OF_CHANGE = frozenset({"longer", "anymore"})
+"""What `no longer` leaves of its negation names nothing."""
+
+
+@cache
+def _kept_in_gist() -> frozenset[str]:
+    return words("negations") | frozenset(kinds("quantifiers"))
+
+
+def is_negation(word: str) -> bool:
+    return word in words("negations") or word.endswith("n't")
+
+
+def _negations(small: tuple[str, ...]) -> int:
+    count = 0
+    for at, word in enumerate(small):
+        following = small[at + 1] if at + 1 < len(small) else ""
+        if word == "not" and following in ("only", "just"):
+            continue
+        count += is_negation(word)
+    return count
+
+
+def _quantifiers(written: tuple[str, ...]) -> frozenset[str]:
+    listed = kinds("quantifiers")
+    # In the middle of a sentence `May` is a month.
+    words_here = (word.casefold() for at, word in enumerate(written) if not (at and word == "May"))
+    return frozenset(kind for word in words_here if word in listed for kind in listed[word])
+
+
+def _tense(small: tuple[str, ...]) -> frozenset[str]:
+    found = set()
+    if not _PAST.isdisjoint(small):
+        found.add("past")
+    if not _FUTURE.isdisjoint(small):
+        found.add("future")
+    return frozenset(found)
+
+
+def _holds(joined: str, name: str) -> bool:
+    return any(phrase in joined for phrase in _spaced(name))
+
+
+@cache
+def _spaced(name: str) -> tuple[str, ...]:
+    """The phrases of a list as they stand between other words."""
+    return tuple(f" {' '.join(phrase)} " for phrase in sorted(phrases(name)))
+
+
+def _names(written: tuple[str, ...], starts: tuple[bool, ...]) -> frozenset[str]:
+    found = set()
+    for at, word in enumerate(written):
+        small = _bare(word.casefold())
+        names = (
+            _IDENTIFIER.match(small)
+            or (word[0].isupper() and _is_name(written, at, starts=starts[at]))
+            or (at and _is_version(small, before=written[at - 1]))
+        )
+        if names and not (small in UNITS or small[:3] in MONTHS or _DAY.fullmatch(small)):
+            found.add(small)
+    return frozenset(found)
+
+
+def _is_version(small: str, *, before: str) -> bool:
+    """`Python 3.10` is not `Python 3.1`, although the numbers are equal."""
+    return small[0].isdigit() and "." in small and (before[0].isupper() or before == "version")
+
+
+def _is_name(written: tuple[str, ...], at: int, *, starts: bool) -> bool:
+    small = _bare(written[at].casefold())
+    if small in FUNCTION_WORDS:
+        return False
+    if not starts:
+        return True
+    # At the start of a sentence a capital says little; a verb right behind it says more.
+    following = written[at + 1].casefold() if at + 1 < len(written) else ""
+    return small not in _openers() and (
+        written[at].endswith("'s") or following in _FINITE or stem(following) in _verb_stems()
+    )
+
+
+_FINITE = members("grammar", "finite")
+
+
+def is_verb(word: str) -> bool:
+    """Whether a word in small letters can be the verb of a sentence."""
+    return (
+        word in _FINITE or (word.endswith("ing") and len(word) > LONGEST_NOUN) or stem(word) in _verb_stems()
+    )
+
+
+LONGEST_NOUN = 5
+"""`ring` and `thing` are no verbs."""
+
+
+def _openers() -> frozenset[str]:
+    return text_words("openers") | text_words("adverbs")
+
+
+@lru_cache(maxsize=1)
+def _verb_stems() -> frozenset[str]:
+    return frozenset(map(stem, words("verbs")))

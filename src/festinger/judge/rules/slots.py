@@ -1,0 +1,396 @@
+"""What does a statement fill in: which value, of which attribute, of whom?
+
+Reads the plain frames in which English states a fact: `My A is V`, `S's A is V`, `The A of S is V`, `The A that S
+does is V`, `S does R V`, `A: V`, and a question with its yes or no. Subjects are read by `subjects`, what is said of
+them by `relations`; how many values an attribute can have is told by `holdings`. What fits no frame fills nothing.
+
+Of whom does a clause speak, and of what of theirs?
+
+Whoever speaks is one subject, however named. Only what is named or pointed at is a subject: what is said of *a* man,
+or of some, is said of nobody in particular. Where the verb is, is told by `relations`.
+
+What does a clause say of its subject: where is its verb, and what stands between that and the value?
+
+`is married to`, `plays the position of`, `used to live in`: the verb, its preposition, and the noun that says what
+kind of thing the value is. Adverbs and negations are no part of a relation.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from festinger.judge.model import Slot
+from festinger.judge.rules.attributes import (
+    ARTICLES,
+    USER,
+    WORD,
+    Frame,
+    attribute_key,
+    holding,
+    key,
+    life_facts,
+    value_key,
+)
+from festinger.judge.rules.words import lines, members, stem, words
+from festinger.text.words import FUNCTION_WORDS
+from festinger.text.words import words as text_words
+
+LONGEST_SUBJECT = 14
+"""Words before a verb."""
+
+SELVES = members("grammar", "self")
+OURS = members("grammar", "our")
+RELATIVES = members("grammar", "relative")
+SKIPPED = text_words("adverbs") | words("negations") | members("grammar", "adverb")
+"""What may stand before and behind a verb and names nothing."""
+
+_INDEFINITE = members("grammar", "indefinite")
+_POSSESSIVES = members("grammar", "possessive")
+_DEEDS = members("grammar", "deed")
+_JOINING = members("grammar", "joining")
+
+
+def subject_of(left: tuple[str, ...]) -> tuple[str | None, str, Frame]:
+    """Subject, attribute and how they are put; no subject if it is nobody in particular."""
+    left = _without_adverbs(left)
+    small = [word.casefold() for word in left]
+    if not left or small[0] in _INDEFINITE or small[0] in _POSSESSIVES or _is_no_noun(left):
+        return None, "", Frame.PLAIN
+    subject, rest = owner(left)
+    if subject is not None and (rest or subject == USER):
+        return subject, attribute_key(rest), Frame.OWNED if rest else Frame.PLAIN
+    if small[0] == "the" and not RELATIVES.isdisjoint(small[1:6]):
+        return _names_in(left) or key(left), attribute_key(left[1:], without=_names_in(left)), Frame.DEFINITE
+    if small[0] == "the" and "of" in small[1:6]:
+        at = small.index("of")
+        return key(left[at + 1 :]) or None, attribute_key(left[1:at]), Frame.DEFINITE
+    return key(left) or None, "", Frame.PLAIN
+
+
+def _is_no_noun(left: tuple[str, ...]) -> bool:
+    """Whether the words before a verb name nobody in particular: a deed, the middle of a sentence, a number of some."""
+    small = [word.casefold() for word in left]
+    is_deed = small[0] in _DEEDS or small[0].endswith(("ed", "ly"))
+    goes_on = len(left) > 1 and left[1].islower()
+    counts = len(small) > 1 and small[0] == "the" and (small[1] in _INDEFINITE or small[1].isdigit())
+    return small[-1] in _JOINING or counts or (is_deed and goes_on)
+
+
+def _without_adverbs(left: tuple[str, ...]) -> tuple[str, ...]:
+    while left and left[0].casefold() in SKIPPED:
+        left = left[1:]
+    while left and left[-1].casefold() in SKIPPED:
+        left = left[:-1]
+    return left
+
+
+def owner(written: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """Whose it is, and what."""
+    small = [word.casefold() for word in written]
+    if small and small[0] in OURS:
+        return USER, written[1:]
+    start = 1 if small and small[0] == "the" else 0
+    if small[start : start + 1] and small[start] in SELVES:
+        return USER, written[start + 1 :]
+    for at, word in enumerate(small):
+        if word.endswith("'s") and at < LONGEST_SUBJECT:
+            owner = key((*written[:at], written[at][:-2]))
+            return (USER if owner == USER else owner) or None, written[at + 1 :]
+    return None, ()
+
+
+def _names_in(left: tuple[str, ...]) -> str:
+    return key(tuple(word for word in left[1:] if word[0].isupper() or word[0].isdigit()))
+
+
+COPULAS = members("grammar", "copula")
+AUXILIARIES = members("grammar", "auxiliary")
+LEAST_PARTICIPLE = 4
+"""Letters: `bed` and `king` are no participles."""
+
+_PAST_COPULAS = members("grammar", "past_copula")
+_DOING = members("grammar", "doing")
+_PREPOSITIONS = members("grammar", "preposition")
+_PASTS = members("grammar", "past")
+_PRONOUNS = frozenset({"i", "we", "you", "they"})
+_VERB_STEMS = frozenset(map(stem, words("verbs")))
+
+
+@dataclass(slots=True)
+class Relation:
+    """What stands between subject and value."""
+
+    stems: list[str] = field(default_factory=list)
+    frame: Frame = Frame.PLAIN
+    until: int = 0
+    """The first word of the value."""
+
+
+def verb_of(written: tuple[str, ...]) -> int | None:
+    """The place of the main verb, as it is written in small letters."""
+    first = next((at for at, word in enumerate(written) if at and word in COPULAS), None)
+    relative = written and written[0].casefold() == "the" and not RELATIVES.isdisjoint(written[1:6])
+    if relative:
+        return max((at for at, word in enumerate(written[:-1]) if at and word in COPULAS), default=None)
+    other = next((at for at in range(1, len(written)) if _is_verb(written, at)), None)
+    places = [at for at in (first, other) if at is not None]
+    return min(places, default=None)
+
+
+def _is_verb(written: tuple[str, ...], at: int) -> bool:
+    word = written[at]
+    before = next((each.casefold() for each in written[at - 1 :: -1] if each.casefold() not in SKIPPED), "")
+    if word in AUXILIARIES or (word == "used" and written[at + 1 : at + 2] == ("to",)):
+        return True
+    if not word.islower() or before in ARTICLES or before in OURS or before.endswith("'s"):
+        return False
+    is_inflected = word.endswith(("s", "ed")) or word in _PASTS
+    return (is_inflected or before in _PRONOUNS) and stem(word) in _VERB_STEMS
+
+
+_VERB_STEMS = frozenset(map(stem, words("verbs")))
+
+
+def relation_of(written: tuple[str, ...], at: int, *, owned: bool) -> Relation:
+    """What stands between subject and value, from the verb on."""
+    found = Relation()
+    is_copula = written[at] in COPULAS
+    is_past = written[at] in _PAST_COPULAS
+    place = skipped(written, at + 1)
+    if written[at] == "used" and written[place : place + 1] == ("to",):
+        place += 1
+    if is_copula or written[at] in AUXILIARIES or written[at] == "used":
+        verb = written[place] if place < len(written) else ""
+        if _is_participle(verb) and place + 1 < len(written):
+            found.stems.append(stem(verb))
+            place = skipped(written, place + 1)
+            if is_copula:
+                found.frame = _frame_of(verb, is_past=is_past)
+        elif not is_copula and written[at] in _DOING and verb:
+            found.stems.append(stem(verb))
+            place = skipped(written, place + 1)
+        elif not is_copula:
+            found.stems.append("have")
+    else:
+        found.stems.append(stem(written[at].casefold()))
+    if owned and not found.stems:
+        # `S's A is V`: all behind the verb is the value.
+        found.until = place
+        return found
+    return _object(written, place, found=found, is_copula=is_copula and not found.stems)
+
+
+def _frame_of(participle: str, *, is_past: bool) -> Frame:
+    if participle.endswith("ing"):
+        return Frame.SCENE
+    return Frame.PASSIVE_PAST if is_past else Frame.PLAIN
+
+
+def _object(written: tuple[str, ...], place: int, *, found: Relation, is_copula: bool) -> Relation:
+    """Take in the preposition and the noun that says what kind of thing the value is."""
+    small = [word.casefold() for word in written[place : place + 6]]
+    if (
+        is_copula
+        and len(small) > 2
+        and small[1] in _PREPOSITIONS
+        and small[0] not in ARTICLES
+        and small[1] != "of"
+    ):
+        found.stems.append(stem(small[0]))
+        place, small = place + 1, small[1:]
+    if small and small[0] in _PREPOSITIONS and (found.stems or is_copula):
+        found.stems.append(small[0])
+        place, small = place + 1, small[1:]
+    if len(small) > 3 and small[0] in ARTICLES and small[2] == "of" and written[place + 1].islower():
+        found.stems += [stem(small[1]), "of"]
+        if small[0] == "the" and found.frame is Frame.PLAIN:
+            found.frame = Frame.TYPED
+        place += 3
+    elif _is_apposed(written, place):
+        found.stems.append(stem(small[1]))
+        if found.frame is Frame.PLAIN:
+            found.frame = Frame.TYPED
+        place += 2
+    found.until = place
+    return found
+
+
+def _is_apposed(written: tuple[str, ...], place: int) -> bool:
+    """`the industry Media`: a kind, and which one of it."""
+    if place + 2 >= len(written) or written[place].casefold() != "the":
+        return False
+    return written[place + 1].islower() and written[place + 2][0].isupper()
+
+
+def _is_participle(word: str) -> bool:
+    if not word.islower():
+        return False
+    return word in text_words("participles") or (
+        word.endswith(("ed", "ing")) and len(word) > LEAST_PARTICIPLE
+    )
+
+
+def skipped(written: tuple[str, ...], place: int) -> int:
+    while place < len(written) and written[place].casefold() in SKIPPED:
+        place += 1
+    return place
+
+
+_QUALIFIED = members("grammar", "qualifying")
+_ANSWERED = re.compile(
+    r"(?:is|are|was|were|does|do|did|has|have|can|will)\s([^?]{3,120})\?\s*+(yes|no|true|false)\b",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(r"([^:.!?;\n]{2,90}):\s++(\S[\s\S]*+)")
+_APPOSED = re.compile(r"([^,:()]{1,60}?)\s?\([^()]{1,80}\),?\s([^:()]{1,60})")
+_WANTED = re.compile(
+    r"(?:for|as for|about)\s(.{2,80}?),?\si\s(?:want|prefer|like|need|use|have)(?:\sthis)?", re.IGNORECASE
+)
+_SENTENCE_BREAK = re.compile(r"[a-z0-9)]{3}[.!?]\s++[A-Z]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A text with straight quotes, and its words as they are written."""
+
+    text: str
+    words: tuple[str, ...]
+    starts: tuple[bool, ...] = ()
+
+
+def slots(sentence: Sentence) -> tuple[Slot, ...]:
+    """The slots that a text fills, the main one first."""
+    text = sentence.text.strip()
+    if answered := _ANSWERED.match(text):
+        return _answer(answered)
+    in_passing = life_facts(text)
+    if _SENTENCE_BREAK.search(text):
+        return in_passing
+    found = _label(text) or _clause(sentence)
+    return tuple(dict.fromkeys([*([found] if found else []), *in_passing]))
+
+
+def _answer(answered: re.Match[str]) -> tuple[Slot, ...]:
+    """`Does the user have children? Yes.`"""
+    subject, rest = owner(tuple(WORD.findall(answered[1])))
+    if subject is None or not rest:
+        return ()
+    attribute = attribute_key(rest)
+    value = "yes" if answered[2].casefold() in ("yes", "true") else "no"
+    return (_slot(subject, attribute, value, frame=Frame.ANSWER),)
+
+
+def _label(text: str) -> Slot | None:
+    """`My A: V`, `S's A: V`, `S (who that is), A: V`."""
+    labelled = _LABELLED.fullmatch(text)
+    if labelled is None:
+        return None
+    label, value = labelled[1].strip(), value_key(tuple(WORD.findall(labelled[2])))
+    if not value:
+        return None
+    if apposed := _APPOSED.fullmatch(label):
+        named, attribute = (tuple(WORD.findall(part)) for part in apposed.groups())
+        return _slot(key(named), attribute_key(attribute), value, frame=Frame.LABEL)
+    if wanted := _WANTED.fullmatch(label):
+        return _slot(USER, attribute_key(tuple(WORD.findall(wanted[1]))), value, frame=Frame.LABEL)
+    written = tuple(WORD.findall(label))
+    if any(word in COPULAS for word in written) or verb_of(written) is not None:
+        return None
+    subject, rest = owner(written)
+    if subject is None or not rest:
+        return None
+    return _slot(subject, attribute_key(rest), value, frame=Frame.LABEL)
+
+
+def _clause(sentence: Sentence) -> Slot | None:
+    """A subject, what it does, and to what."""
+    written = sentence.words
+    at = verb_of(written)
+    if at is None or not 0 < at <= LONGEST_SUBJECT or _is_bare_plural(written, at):
+        return None
+    subject, attribute, put = subject_of(written[:at])
+    if subject is None:
+        return None
+    relation = relation_of(written, at, owned=bool(attribute))
+    value = value_key(written[relation.until :])
+    frame = relation.frame if relation.frame is not Frame.PLAIN else put
+    if not value:
+        return None
+    if attribute and _is_qualified(sentence, relation.until):
+        frame = Frame.QUALIFIED
+        value = value_key(written[relation.until : _colon(sentence, relation.until)])
+    whole = " ".join([*attribute.split(), *relation.stems]) or "be"
+    whole = _named_so().get(whole, whole)
+    if numbered := _numbered(whole, value):
+        (whole, value), frame = numbered, Frame.TYPED
+    if _is_somebody(written[0]) and written[relation.until][:1].isupper():
+        whole = _led_to().get(whole, whole)
+    return _slot(subject, whole, value, frame=frame)
+
+
+def _is_somebody(first: str) -> bool:
+    """Whether a sentence begins with a name or with the one who speaks: teams and prices move to other things."""
+    return first.casefold() in SELVES or (first[:1].isupper() and first.casefold() not in FUNCTION_WORDS)
+
+
+def _numbered(attribute: str, value: str) -> tuple[str, str] | None:
+    """`listens on port 80` says what `its port is 80` says: the noun before a number is what is told."""
+    noun, _, number = value.partition(" ")
+    is_told = attribute != "be" and number.isdigit() and noun in words("numbered_nouns")
+    return (stem(noun), number) if is_told else None
+
+
+@cache
+def _named_so() -> Mapping[str, str]:
+    """Attributes that say the same, each with the one under which both are kept."""
+    pairs = (line.partition("=") for line in lines("same_attributes"))
+    return {_stems(one): _stems(other) for one, _, other in pairs}
+
+
+@cache
+def _led_to() -> Mapping[str, str]:
+    """Attributes of a change, each with that of the state after it: who moved to a town lives in it."""
+    pairs = (line.partition("=") for line in lines("leads_to"))
+    return {_stems(change): _stems(state) for change, _, state in pairs}
+
+
+def _stems(phrase: str) -> str:
+    return " ".join(map(stem, phrase.split()))
+
+
+def _is_bare_plural(written: tuple[str, ...], at: int) -> bool:
+    """`Young children are …`: some of them, nobody in particular."""
+    first = written[0].casefold()
+    is_pointed_at = first == "the" or first in OURS or any(word.endswith("'s") for word in written[:at])
+    return written[at] in ("are", "were") and not is_pointed_at and first not in SELVES
+
+
+def _slot(subject: str, attribute: str, value: str, *, frame: Frame) -> Slot:
+    count, noun = _counted(attribute, value)
+    if count:
+        attribute, value = f"{attribute} {noun}".strip(), count
+    held = holding(attribute, frame=Frame.COUNT if count else frame)
+    return Slot(subject=subject, attribute=attribute, value=value, holding=held)
+
+
+def _counted(attribute: str, value: str) -> tuple[str, str]:
+    """`has 2 siblings`: the number is the value, and what is counted the attribute."""
+    first, _, rest = value.partition(" ")
+    if attribute.split()[-1:] == ["have"] and first.isdigit() and rest:
+        return first, " ".join(stem(word) for word in rest.split()[:1])
+    return "", ""
+
+
+def _is_qualified(sentence: Sentence, place: int) -> bool:
+    rest = [word.casefold() for word in sentence.words[place:]]
+    return not _QUALIFIED.isdisjoint(rest[1:]) or _colon(sentence, place) is not None
+
+
+def _colon(sentence: Sentence, place: int) -> int | None:
+    """The first word behind a colon in the value."""
+    left, colon, _ = sentence.text.partition(": ")
+    if not colon:
+        return None
+    at = len(WORD.findall(left))
+    return at if at > place else None

@@ -1,0 +1,117 @@
+"""Which words does the judge know something about?
+
+Plain text files in `lists/`, of our own writing: they hold what any grammar or picture dictionary would, and no word
+because it stands in a test. How a list is used is left to the modules that read one.
+
+Which words are forms of one word?
+
+A stem is a key, not a word: `lives`, `living` and `lived` have one, and so have `study` and `studied`. Crude on
+purpose: two forms of one word must meet, and words of unlike meaning must not. Meaning is left to others.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+
+LISTS = Path(__file__).parent.parent / "lists"
+
+
+def lines(name: str) -> Iterator[str]:
+    """The lines of a list, without its comments."""
+    for line in (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            yield line.strip()
+
+
+@cache
+def words(name: str) -> frozenset[str]:
+    """The words of a list that is nothing but words."""
+    return frozenset(word for line in lines(name) for word in line.split())
+
+
+@cache
+def phrases(name: str) -> frozenset[tuple[str, ...]]:
+    """The phrases of a list with one a line, each as its words."""
+    return frozenset(tuple(line.split()) for line in lines(name))
+
+
+@cache
+def kinds(name: str) -> Mapping[str, frozenset[str]]:
+    """Which kinds a word is of, in a list of lines `kind: word word`."""
+    found: dict[str, set[str]] = {}
+    for line in lines(name):
+        kind, _, members = line.partition(": ")
+        for word in members.split():
+            found.setdefault(word.replace("_", " "), set()).add(kind)
+    return {word: frozenset(kinds_of) for word, kinds_of in found.items()}
+
+
+@cache
+def oppositions(name: str) -> Mapping[str, frozenset[str]]:
+    """What a word or phrase stands against, in a list of lines `this | that | that too`."""
+    found: dict[str, set[str]] = {}
+    for line in lines(name):
+        group = [word.strip() for word in line.split("|")]
+        # The first stands against all others; the others may be near to each other.
+        for other in group[1:]:
+            found.setdefault(group[0], set()).add(other)
+            found.setdefault(other, set()).add(group[0])
+    return {word: frozenset(against) for word, against in found.items()}
+
+
+@cache
+def members(name: str, kind: str) -> frozenset[str]:
+    """The words of one kind, in a list of lines `kind: word word`."""
+    return frozenset(word for word, of in kinds(name).items() if kind in of)
+
+
+VOWELS = frozenset("aeiouy")
+_SHORTEST = 3
+_KEPT_DOUBLE = frozenset("lsz")
+
+
+@cache
+def _irregular() -> Mapping[str, str]:
+    return {form: line.split()[0] for line in lines("irregular_forms") for form in line.split()}
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """The stem of a word in small letters."""
+    if not word.isalpha() or len(word) <= _SHORTEST:
+        return _irregular().get(word, word)
+    return _worn(_irregular().get(word, word))
+
+
+def _worn(word: str) -> str:
+    cut = _without_ending(word)
+    if cut.endswith("e") and len(cut) > _SHORTEST:
+        cut = cut[:-1]
+    return f"{cut[:-1]}i" if cut.endswith("y") and len(cut) > _SHORTEST else cut
+
+
+def _without_ending(word: str) -> str:
+    for ending, rest in _PLURALS:
+        if word.endswith(ending) and len(word) - len(ending) >= 2:
+            word = word[: -len(ending)] + rest
+            break
+    else:
+        if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+            word = word[:-1]
+    for ending in ("ing", "ed"):
+        base = word[: -len(ending)]
+        if word.endswith(ending) and len(base) >= _SHORTEST and not VOWELS.isdisjoint(base):
+            return _undoubled(base)
+    return word
+
+
+_PLURALS = (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"))
+
+
+def _undoubled(base: str) -> str:
+    twice = base[-1] == base[-2] and base[-1] not in _KEPT_DOUBLE and base[-1] not in VOWELS
+    return base[:-1] if twice else base
+
+
+def stems(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(stem, words))

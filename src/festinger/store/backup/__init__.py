@@ -1,0 +1,1 @@
+"""Saves everything to a file and brings it back."""

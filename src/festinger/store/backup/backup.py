@@ -1,0 +1,272 @@
+"""How is everything saved while the work goes on?
+
+One snapshot, taken by the database: the rows are counted in it and `pg_dump` reads the same one, so the
+manifest is true of the dump to the row. Both files are written beside and renamed, the manifest last: a backup
+without a manifest was cut short. The master key is not in it; secrets stay sealed. Bringing it back is `restore`.
+
+What does a backup say about itself?
+
+A small JSON file beside the dump. It lets a restore refuse what is damaged, foreign or too new before anything
+is touched, and lets it prove afterwards that every row came back. It holds no secret and no text of anybody.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import DictRow, dict_row
+
+from festinger.clock import Clock, aware, iso, system_clock
+from festinger.errors import BadInput, NotFound, Refused, StoreDown, StoreUnfit
+from festinger.store.connection import held, translated
+from festinger.store.embedded.programs import FOLDERS, Binaries, run, shipped
+from festinger.store.paths import checked, make_folder, open_private, remedy, sync_folder
+from festinger.store.queries import queries_of
+
+FORMAT = 1
+SUFFIX = ".json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    made_at: datetime
+    festinger: str
+    postgres: int
+    """The major version of the programs that wrote the dump."""
+    migrations: Mapping[str, str]
+    """Those that the database had taken, each with its hash."""
+    tables: Mapping[str, int]
+    """Rows of each table."""
+    embedders: tuple[str, ...]
+    """The models whose vectors are in it."""
+    bytes: int
+    sha256: str
+
+    @property
+    def schema_version(self) -> str:
+        """The last migration of our own; empty for a database that never took one. Foreign ones carry a `/`."""
+        return max((name for name in self.migrations if "/" not in name), default="")
+
+    @property
+    def rows(self) -> int:
+        return sum(self.tables.values())
+
+
+def beside(dump: Path) -> Path:
+    """Where the manifest of a dump lies."""
+    return dump.with_name(dump.name + SUFFIX)
+
+
+def written(manifest: Manifest) -> str:
+    body: dict[str, Any] = {
+        "format": FORMAT,
+        "schema_version": manifest.schema_version,
+        **asdict(manifest),
+        "made_at": iso(manifest.made_at),
+    }
+    return json.dumps(body, indent=2, sort_keys=True) + "\n"
+
+
+def read(dump: Path) -> Manifest:
+    """The manifest of a dump; a dump without one is the rest of a backup that was cut short."""
+    path = beside(dump)
+    if not path.exists():
+        raise NotFound(
+            f"There is no backup `{dump.name}` with its manifest `{path.name}`.",
+            hint="Give the file that `festinger backup` made, and keep the two files together.",
+        )
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+        if body.pop("format") != FORMAT:
+            raise BadInput(
+                f"`{path.name}` was written by a newer Festinger.", hint="Restore it with that version."
+            )
+        del body["schema_version"]
+        made_at = aware(datetime.fromisoformat(body.pop("made_at")))
+        return Manifest(made_at=made_at, embedders=tuple(body.pop("embedders")), **body)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"`{path.name}` is not a manifest of a backup.", hint="Use another backup.") from error
+
+
+Q = queries_of("festinger.store")
+
+Connection = psycopg.AsyncConnection[DictRow]
+
+AUTOMATIC = "auto-"
+"""How the names of automatic backups begin; only those are ever removed by themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What a snapshot of a database holds."""
+
+    tables: Mapping[str, int]
+    embedders: tuple[str, ...]
+    migrations: Mapping[str, str]
+
+
+async def backup(url: str, target: Path, *, clock: Clock = system_clock) -> Manifest:
+    """Write the whole database to `target` and its manifest beside it. An existing backup is never replaced."""
+    _require_free(target)
+    part = target.with_name(target.name + ".part")
+    try:
+        made = await _dump(url, part, at=clock())
+        _publish(part, target, made)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise Refused(
+            f"The backup `{target}` cannot be written: {reason}.", hint="Choose another place."
+        ) from error
+    finally:
+        _tidy(part)
+    return made
+
+
+def _require_free(target: Path) -> None:
+    if target.exists() or beside(target).exists():
+        raise Refused(f"There is already a backup at `{target}`.", hint="Choose another file name.")
+
+
+def _publish(part: Path, target: Path, made: Manifest) -> None:
+    _write_private(beside(part), written(made))
+    part.rename(target)
+    beside(part).rename(beside(target))
+    sync_folder(target.parent)
+
+
+def _tidy(part: Path) -> None:
+    for left in (part, beside(part)):
+        with suppress(OSError):
+            left.unlink()
+
+
+async def automatic_backup(url: str, folder: Path, *, keep: int, clock: Clock = system_clock) -> Path:
+    """Make the next automatic backup in `folder` and remove the oldest beyond `keep`; the file."""
+    make_folder(folder)
+    target = folder / f"{AUTOMATIC}{stamp(clock())}.dump"
+    await backup(url, target, clock=clock)
+    _prune(folder, keep=keep)
+    return target
+
+
+def _prune(folder: Path, *, keep: int) -> None:
+    for old in outdated([path.name for path in folder.iterdir()], keep=keep):
+        for path in (beside(folder / old), folder / old):
+            path.unlink(missing_ok=True)
+
+
+def stamp(at: datetime) -> str:
+    """A moment as part of a file name, which sorts by time."""
+    return at.strftime("%Y%m%dT%H%M%S%fZ")
+
+
+def outdated(names: list[str], *, keep: int) -> list[str]:
+    """The automatic dumps among `names` that are older than the newest `keep`."""
+    dumps = sorted(name for name in names if name.startswith(AUTOMATIC) and name.endswith(".dump"))
+    return dumps[: max(0, len(dumps) - keep)]
+
+
+async def tally(connection: Connection) -> Tally:
+    """Count all rows as the transaction of this connection sees them."""
+    await connection.execute(Q["tally_rows"].sql)
+    cursor = await connection.execute(Q["tallied_rows"].sql)
+    row = await cursor.fetchone()
+    assert row is not None
+    found = json.loads(row["tally"])
+    return Tally(
+        tables=found["tables"], embedders=tuple(sorted(found["embedders"])), migrations=found["migrations"]
+    )
+
+
+async def counted(url: str) -> Tally:
+    """What a database holds now."""
+    with translated():
+        async with held(await Connection.connect(checked(url), row_factory=dict_row)) as connection:
+            return await tally(connection)
+
+
+def programs_for(server_version: int) -> Binaries:
+    """The oldest programs that we have and that can read a server of this version (180001 is 18.1)."""
+    major = server_version // 10_000
+    fitting = [known for known in sorted(FOLDERS) if known >= major]
+    if not fitting:
+        raise StoreUnfit(
+            f"The server is PostgreSQL {major}; the backup programs here are of {max(FOLDERS)}.",
+            hint="Use the `pg_dump` and `pg_restore` of that server.",
+        )
+    return shipped(fitting[0])
+
+
+def program_address(url: str) -> tuple[str, dict[str, str]]:
+    """The database as a Postgres program takes it: an argument, and the password where `ps` does not show it."""
+    parts = conninfo_to_dict(checked(url))
+    password = parts.pop("password", None)
+    return make_conninfo("", **parts), {"PGPASSWORD": str(password)} if password else {}
+
+
+async def _dump(url: str, part: Path, *, at: datetime) -> Manifest:
+    with translated():
+        async with (
+            held(await Connection.connect(checked(url), row_factory=dict_row, autocommit=True)) as connection,
+            connection.transaction(),
+        ):
+            cursor = await connection.execute(Q["begin_snapshot"].sql)
+            cursor = await connection.execute(Q["export_snapshot"].sql)
+            snapshot = await cursor.fetchone()
+            assert snapshot is not None
+            counted = await tally(connection)
+            programs = programs_for(connection.info.server_version)
+            await _run_dump(url, part, programs=programs, snapshot=snapshot["snapshot"])
+    size, sha256 = await asyncio.to_thread(fingerprint, part)
+    return Manifest(
+        made_at=at,
+        festinger=version("festinger"),
+        postgres=programs.major,
+        migrations=counted.migrations,
+        tables=counted.tables,
+        embedders=counted.embedders,
+        bytes=size,
+        sha256=sha256,
+    )
+
+
+async def _run_dump(url: str, part: Path, *, programs: Binaries, snapshot: str) -> None:
+    address, environment = program_address(url)
+    _tidy(part)
+    output = open_private(part, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    try:
+        done = await run(
+            [programs["pg_dump"], "-Fc", "--no-password", f"--snapshot={snapshot}", "-d", address],
+            environment=environment,
+            output=output,
+        )
+        os.fsync(output)
+    finally:
+        os.close(output)
+    if done.status != 0:
+        raise StoreDown(f"The backup was not made: {done.reason}.", hint=remedy(done.reason, part.parent))
+
+
+def fingerprint(path: Path) -> tuple[int, str]:
+    """Size and SHA-256 of a file."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+        return file.tell(), digest.hexdigest()
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.unlink(missing_ok=True)
+    with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

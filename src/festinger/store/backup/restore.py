@@ -1,0 +1,244 @@
+"""How does a backup come back, without bringing back what was forgotten?
+
+All in one transaction: the database is emptied if that was asked for, the dump is read in, migrations that it
+lacks are applied, every table is counted against the manifest, and the forget ledger is applied again. Whoever
+dies in between leaves the database as it was. What a ledger entry means for rows is the hook's matter.
+"""
+
+import asyncio
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg.rows import dict_row
+
+from festinger.clock import Clock, system_clock
+from festinger.errors import BadInput, Refused
+from festinger.store.backup import backup as manifests
+from festinger.store.backup.backup import (
+    Connection,
+    Manifest,
+    backup,
+    fingerprint,
+    programs_for,
+    stamp,
+    tally,
+)
+from festinger.store.connection import held, translated
+from festinger.store.embedded.programs import Binaries, Command, clean_environment, run
+from festinger.store.erasure import Forgotten
+from festinger.store.migration import Migration, outstanding
+from festinger.store.paths import checked, make_folder
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.store")
+
+Apply = Callable[[Transaction, Sequence[Forgotten]], Awaitable[int]]
+"""Erases again what the ledger names, in the given transaction; how many things it found and erased."""
+
+_OF_EXTENSIONS = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION) ", re.MULTILINE)
+_COPY = re.compile(rb"^COPY .* FROM stdin;$")
+_END_OF_COPY = b"\\.\n"
+_RESTRICT_KEY = "festinger"
+_RESTRICTIONS = (b"\\restrict festinger\n", b"\\unrestrict festinger\n")
+"""Lines for psql, which reads no file here; with a key of ours they cannot be mistaken for data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    manifest: Manifest
+    migrated: tuple[str, ...]
+    """Migrations that the dump lacked."""
+    forgotten_again: int
+    before: Path | None
+    """The backup of what was replaced."""
+
+
+async def restore(
+    source: Path,
+    url: str,
+    *,
+    replace: bool,
+    migrations: Sequence[Migration],
+    forgotten: Sequence[Forgotten],
+    apply: Apply,
+    backups: Path,
+    clock: Clock = system_clock,
+) -> Restored:
+    """Bring the backup `source` into an empty database, or with `replace` into any, after a backup to `backups`."""
+    manifest = manifests.read(source)
+    todo = outstanding(migrations, manifest.migrations.items())
+    if await asyncio.to_thread(fingerprint, source) != (manifest.bytes, manifest.sha256):
+        raise BadInput(
+            f"`{source.name}` is damaged: it is not the file that was backed up.", hint="Use another."
+        )
+    before = await _cleared_for(url, replace=replace, backups=backups, clock=clock)
+    with translated():
+        async with _one_transaction(url) as connection:
+            programs = _programs(connection, manifest)
+            await connection.execute(Q["remove_everything"].sql)
+            await connection.execute(Q["install_vector"].sql)
+            await _read_in(connection, source, programs)
+            await _require_counts(connection, manifest)
+            for migration in todo:
+                await _apply_migration(connection, migration)
+            again = await apply(Transaction(connection), forgotten)
+    return Restored(
+        manifest=manifest,
+        migrated=tuple(migration.name for migration in todo),
+        forgotten_again=again,
+        before=before,
+    )
+
+
+async def _cleared_for(url: str, *, replace: bool, backups: Path, clock: Clock) -> Path | None:
+    """Nothing to do for an empty database; one with tables needs `replace` and is backed up first."""
+    with translated():
+        async with held(await Connection.connect(checked(url), row_factory=dict_row)) as connection:
+            cursor = await connection.execute(Q["find_tables"].sql, {})
+            tables = [row["name"] for row in await cursor.fetchall()]
+    if not tables:
+        return None
+    if not replace:
+        raise Refused(
+            f"The database is not empty: it has {len(tables)} tables.",
+            hint="Restore into an empty one, or add `--replace`, which makes a backup first.",
+        )
+    make_folder(backups)
+    target = backups / f"before-restore-{stamp(clock())}.dump"
+    await backup(url, target, clock=clock)
+    return target
+
+
+@asynccontextmanager
+async def _one_transaction(url: str) -> AsyncIterator[Connection]:
+    async with (
+        held(await Connection.connect(checked(url), row_factory=dict_row, autocommit=True)) as connection,
+        connection.transaction(),
+    ):
+        # The same lock as a migration: nobody changes the schema meanwhile. It also lifts the statement limit.
+        await connection.execute(Q["lock_migrations"].sql)
+        yield connection
+
+
+def _programs(connection: Connection, manifest: Manifest) -> Binaries:
+    programs = programs_for(connection.info.server_version)
+    if manifest.postgres > programs.major:
+        raise Refused(
+            f"The backup is of PostgreSQL {manifest.postgres}, and this server is older.",
+            hint="Restore it into a server of at least that version, such as the embedded one.",
+        )
+    return programs
+
+
+async def _read_in(connection: Connection, source: Path, programs: Binaries) -> None:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".list") as contents:
+        contents.write(await _table_of_contents(source, programs))
+        contents.flush()
+        base: list[str | Path] = [
+            programs["pg_restore"],
+            "--no-owner",
+            "--no-privileges",
+            "--use-list",
+            contents.name,
+        ]
+        base += [f"--restrict-key={_RESTRICT_KEY}", "--file=-"]
+        await _run_section(connection, [*base, "--section=pre-data", source])
+        await _copy_section(connection, [*base, "--section=data", source])
+        await _run_section(connection, [*base, "--section=post-data", source])
+    # pg_dump's script empties the search path for itself; what follows here needs it again.
+    await connection.execute(Q["reset_session"].sql)
+
+
+async def _table_of_contents(source: Path, programs: Binaries) -> str:
+    """What the dump holds, without extensions: a plain role may neither make nor comment on them."""
+    listed = await run([programs["pg_restore"], "--list", source])
+    if listed.status != 0:
+        raise BadInput(f"`{source.name}` cannot be read: {listed.reason}.", hint="Use another backup.")
+    return _OF_EXTENSIONS.sub(lambda found: f";{found[0]}", listed.out)
+
+
+async def _run_section(connection: Connection, command: Command) -> None:
+    """Run the statements of a section that holds no rows."""
+    script = b"".join([line async for line in _lines(command) if line not in _RESTRICTIONS])
+    await connection.execute(script)
+
+
+async def _copy_section(connection: Connection, command: Command) -> None:
+    """Stream the rows of each table, and run the statements between them."""
+    lines = _lines(command)
+    statement = b""
+    async for line in lines:
+        if line in _RESTRICTIONS:
+            continue
+        if not _COPY.match(line):
+            statement += line
+            continue
+        await connection.execute(statement)
+        statement = b""
+        async with connection.cursor() as cursor, cursor.copy(line) as copy:
+            async for row in lines:
+                if row == _END_OF_COPY:
+                    break
+                await copy.write(row)
+    await connection.execute(statement)
+
+
+async def _lines(command: Command) -> AsyncIterator[bytes]:
+    """The lines that a program writes; its failure is ours."""
+    with tempfile.TemporaryFile() as errors:
+        process = _started(command, errors.fileno())
+        assert process.stdout is not None
+        try:
+            # Many lines at a time: a thread for each row of a large table would take far longer than the row.
+            while batch := await asyncio.to_thread(process.stdout.readlines, 1 << 20):
+                for line in batch:
+                    yield line
+            status = await asyncio.to_thread(process.wait)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+        if status != 0:
+            errors.seek(0)
+            reason = errors.read().decode(errors="replace").strip().partition("\n")[0]
+            raise BadInput(f"The backup cannot be read: {reason}.", hint="Use another backup.")
+
+
+def _started(command: Command, errors: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [os.fspath(part) for part in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env=clean_environment(),
+        start_new_session=True,
+    )
+
+
+async def _require_counts(connection: Connection, manifest: Manifest) -> None:
+    found = (await tally(connection)).tables
+    wrong = sorted(
+        table
+        for table in found.keys() | manifest.tables.keys()
+        if found.get(table) != manifest.tables.get(table)
+    )
+    if wrong:
+        raise BadInput(
+            f"The backup does not hold what its manifest says: {', '.join(wrong)}.",
+            hint="Nothing was changed. Use another backup.",
+        )
+
+
+async def _apply_migration(
+    connection: psycopg.AsyncConnection[psycopg.rows.DictRow], migration: Migration
+) -> None:
+    await connection.execute(migration.sql.encode())
+    await connection.execute(Q["record_migration"].sql, {"name": migration.name, "sha256": migration.sha256})

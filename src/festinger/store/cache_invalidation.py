@@ -1,0 +1,349 @@
+"""Is what this process keeps in memory still true?
+
+A `Listener` hears of every counted write (`versions`) and has the rooms reload what changed. Hearing is the
+fast way, comparing the sure one: after a lost connection, and every 30 seconds anyway, the counts are read and
+whatever differs is reloaded, so a notification that was lost costs at most that. Where nothing can be heard
+(a pooler that shares sessions), the counts are read every 2 seconds instead. What is kept, and how it is
+reloaded, is each room's own matter.
+
+Has what a process keeps in memory been changed by another?
+
+Each space counts the writes of each room. A deed that changes something which others may cache raises the
+count in its own transaction and tells everybody who listens; so what was told, and what can be compared later
+by who did not hear it, are the same number. Hearing and reloading is `listening`'s matter.
+
+How much may a process keep in memory, and what if it is not enough?
+
+A `BoundedCache` keeps what a room has loaded, by key, within a number of bytes. The longest unused gives way.
+What would not fit even alone is not kept: the room then asks the database each time and says `degraded:
+cache`. When something must be dropped because it changed is told by `listening`.
+"""
+
+import asyncio
+from collections import OrderedDict, defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, Never, TypeVar
+
+import orjson
+import structlog
+
+from festinger.errors import FestingerError, StoreDown
+from festinger.ids import SpaceId
+from festinger.observability.checks import Check, ok, warn
+from festinger.observability.metrics import CACHE_RELOADS, DEGRADED
+from festinger.store.connection import Connection, end_all, pauses
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.store")
+
+GONE = 0
+"""The version of what is no longer counted, because its space was erased."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cached:
+    """What may be cached: something of one room in one space."""
+
+    space: SpaceId
+    room: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What was written, and the how-manieth write it was."""
+
+    what: Cached
+    version: int
+
+
+async def raise_version(transaction: Transaction, *, space: SpaceId, room: str) -> int:
+    """Count a write and tell the others, both when this transaction ends well."""
+    row = await transaction.one(Q["raise_cache_version"], space=space, room=room)
+    return int(row["version"])
+
+
+async def versions(store: Store) -> Mapping[Cached, int]:
+    """How far every count is now."""
+    rows = await store.all(Q["cache_versions"])
+    return {Cached(space=row["space_id"], room=row["room"]): row["version"] for row in rows}
+
+
+def read_change(payload: str) -> Change | None:
+    """What a notification says; none if it is not one of ours."""
+    try:
+        said = orjson.loads(payload)
+        return Change(
+            what=Cached(space=SpaceId(said["space"]), room=said["room"]), version=int(said["version"])
+        )
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+log = structlog.get_logger(room="store")
+
+COMPARE_SECONDS = 30.0
+POLL_SECONDS = 2.0
+PROOF_SECONDS = 2.0
+"""How long a word to oneself may take to come back before the connection counts as deaf."""
+DEAF_SECONDS = 60.0
+"""How long a deaf connection is left alone before the next try."""
+
+Reload = Callable[[Change], Awaitable[None]]
+"""Brings what is kept of one room in one space up to date. May be called more often than needed."""
+
+
+class Hearing(StrEnum):
+    STARTING = "starting"
+    LISTENING = "listening"
+    POLLING = "polling"
+    LOST = "lost"
+
+
+class Why(StrEnum):
+    TOLD = "told"
+    COMPARED = "compared"
+
+
+class Listener:
+    """Keeps the caches of one process true while `run` runs."""
+
+    def __init__(
+        self, store: Store, *, compare_every: float = COMPARE_SECONDS, poll_every: float = POLL_SECONDS
+    ) -> None:
+        self.hearing = Hearing.STARTING
+        self._store = store
+        self._compare_every = compare_every
+        self._poll_every = poll_every
+        self._reloads: defaultdict[str, list[Reload]] = defaultdict(list)
+        self._seen: dict[Cached, int] = {}
+        self._pending: dict[Cached, tuple[Change, Why]] = {}
+        self._wake = asyncio.Event()
+        self._moved = asyncio.Condition()
+        self._word_heard = asyncio.Event()
+
+    def on_change(self, room: str, reload: Reload) -> None:
+        """Have `reload` called for each change of `room`, in any space."""
+        self._reloads[room].append(reload)
+
+    async def run(self) -> Never:
+        """Hear, compare and reload until cancelled. A store that is away is waited for."""
+        duties = (self._hear_for_ever(), self._compare_for_ever(), self._reload_for_ever())
+        tasks = [asyncio.create_task(duty) for duty in duties]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            done.pop().result()  # none of them ends but by a fault
+        finally:
+            await end_all(tasks)
+        raise AssertionError("its tasks never end")
+
+    async def compare(self) -> None:
+        """Have everything reloaded whose count is not the one that was seen last."""
+        now = await versions(self._store)
+        for what in now.keys() | self._seen.keys():
+            version = now.get(what, GONE)
+            heard = self._pending.get(what)
+            if self._seen.get(what, GONE) != version and not (heard and heard[0].version > version):
+                self._expect(Change(what=what, version=version), Why.COMPARED)
+
+    async def caught_up(self, change: Change) -> None:
+        """Wait until a change, or a later one of the same, was reloaded here."""
+        async with self._moved:
+            await self._moved.wait_for(lambda: self._seen.get(change.what, GONE) >= change.version)
+
+    async def _hear_for_ever(self) -> None:
+        pause = pauses()
+        while True:
+            try:
+                await self._hear()
+                await asyncio.sleep(DEAF_SECONDS)
+            except StoreDown as error:
+                if self.hearing is Hearing.LISTENING:
+                    pause = pauses()
+                self.hearing = Hearing.LOST
+                log.warning("listening lost", error=error.message)
+                await asyncio.sleep(next(pause))
+
+    async def _hear(self) -> None:
+        """Listen until the connection is lost; returns only if it turns out to be deaf."""
+        async with self._store.apart() as connection:
+            await connection.execute(Q["listen"].sql)
+            pump = asyncio.create_task(self._pump(connection))
+            try:
+                if not await self._hears_itself(connection, pump):
+                    self.hearing = Hearing.POLLING
+                    log.warning("listening is deaf", remedy="set `store.listen_url`")
+                    return
+                self.hearing = Hearing.LISTENING
+                await self.compare()
+                await pump
+            finally:
+                await end_all([pump])
+
+    async def _hears_itself(self, connection: Connection, pump: asyncio.Task[None]) -> bool:
+        """Whether a word said through the pool comes back here; behind a pooler it may not."""
+        self._word_heard.clear()
+        await self._store.run(Q["say_listening"], word=_word(connection))
+        proof = asyncio.create_task(self._word_heard.wait())
+        done, _ = await asyncio.wait(
+            {proof, pump}, timeout=PROOF_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+        proof.cancel()
+        if pump in done:
+            await pump
+        return proof in done
+
+    async def _pump(self, connection: Connection) -> None:
+        async for notification in connection.notifies():
+            if notification.payload == _word(connection):
+                self._word_heard.set()
+            elif change := read_change(notification.payload):
+                # Only the last of a burst counts: a reload reads what is there when it runs.
+                self._expect(change, Why.TOLD)
+
+    async def _compare_for_ever(self) -> None:
+        while True:
+            is_told = self.hearing is Hearing.LISTENING
+            await asyncio.sleep(self._compare_every if is_told else self._poll_every)
+            try:
+                await self.compare()
+            except StoreDown as error:
+                log.warning("versions not compared", error=error.message)
+
+    def _expect(self, change: Change, why: Why) -> None:
+        self._pending[change.what] = (change, why)
+        self._wake.set()
+
+    async def _reload_for_ever(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._pending:
+                change, why = self._pending.pop(next(iter(self._pending)))
+                if self._seen.get(change.what, GONE) != change.version:
+                    await self._reload(change, why)
+
+    async def _reload(self, change: Change, why: Why) -> None:
+        try:
+            for reload in self._reloads[change.what.room]:
+                await reload(change)
+        except FestingerError as error:
+            # It stays unseen, so the next comparison tries again.
+            log.warning("cache not reloaded", cached=change.what.room, error=error.message)
+            return
+        CACHE_RELOADS.labels(change.what.room, why.value).inc()
+        async with self._moved:
+            self._seen[change.what] = change.version
+            if change.version == GONE:
+                del self._seen[change.what]
+            self._moved.notify_all()
+
+
+def check_listening(listener: Listener) -> Check:
+    """How changes of other processes reach this one, for `doctor`."""
+    match listener.hearing:
+        case Hearing.LISTENING:
+            return ok("store.listen", "Changes of other processes are heard at once.")
+        case Hearing.POLLING:
+            return warn(
+                "store.listen",
+                f"Changes of other processes are seen after up to {POLL_SECONDS:g} s, at a query every"
+                f" {POLL_SECONDS:g} s for each process: this database connection hears no notifications.",
+                "Give a URL that goes past the pooler in `store.listen_url`.",
+            )
+        case _:
+            return warn(
+                "store.listen",
+                f"Changes of other processes are seen after up to {COMPARE_SECONDS:g} s:"
+                " the connection that hears them is being made.",
+                "Look at `store.server` if this stays.",
+            )
+
+
+def _word(connection: Connection) -> str:
+    return f"heard by {connection.info.backend_pid}"
+
+
+DEGRADATION = "cache"
+MEGABYTE = 2**20
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def shares(megabytes: int, weights: Mapping[str, int]) -> dict[str, int]:
+    """Bytes for each cache of a process, by weight; together never more than `megabytes`."""
+    whole = sum(weights.values())
+    return {name: megabytes * MEGABYTE * weight // whole for name, weight in weights.items()}
+
+
+class BoundedCache(Generic[K, V]):
+    """What one room keeps in memory. `weigh` says how many bytes a value takes."""
+
+    def __init__(self, name: str, *, limit: int, weigh: Callable[[V], int]) -> None:
+        self.name = name
+        self.limit = limit
+        self.size = 0
+        self._weigh = weigh
+        self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._too_large: set[K] = set()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._kept
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._kept)
+
+    def find(self, key: K) -> V | None:
+        """What is kept under `key`, which counts as a use."""
+        if key not in self._kept:
+            return None
+        self._kept.move_to_end(key)
+        return self._kept[key][0]
+
+    def keep(self, key: K, value: V) -> bool:
+        """Keep a value in place of an older one; whether it is kept."""
+        self._release(key)
+        size = self._weigh(value)
+        if size > self.limit:
+            self._refuse(key, size)
+            return False
+        self._too_large.discard(key)
+        self._kept[key] = (value, size)
+        self.size += size
+        self._make_room()
+        return True
+
+    def drop(self, key: K) -> None:
+        """Forget what is kept under `key`, and that it was too large."""
+        self._too_large.discard(key)
+        self._release(key)
+
+    def resize(self, limit: int) -> None:
+        """Take another limit; what no longer fits gives way."""
+        self.limit = limit
+        self._too_large.clear()
+        self._make_room()
+
+    def degraded(self, key: K) -> tuple[str, ...]:
+        """What a result that had to do without the cache says: `cache`, or nothing."""
+        return (DEGRADATION,) if key in self._too_large else ()
+
+    def _release(self, key: K) -> None:
+        _, size = self._kept.pop(key, (None, 0))
+        self.size -= size
+
+    def _make_room(self) -> None:
+        while self.size > self.limit:
+            self._release(next(iter(self._kept)))
+
+    def _refuse(self, key: K, size: int) -> None:
+        DEGRADED.labels(DEGRADATION).inc()
+        if key not in self._too_large:
+            log.warning("cache too small", cached=self.name, size_bytes=size, limit_bytes=self.limit)
+        self._too_large.add(key)

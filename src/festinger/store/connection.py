@@ -1,0 +1,319 @@
+"""How is a connection made, and made again when the database went away?
+
+`dial` tries once; `redial` tries until the database answers or the store closes, with pauses that grow from
+0.1 to 5 seconds. Every connection leaves here configured: limits, UTC, a name, vector types. Who uses it for
+what, and for how long, is the pool's matter.
+
+What does a database error mean to the rest of Festinger?
+
+The one place where psycopg's errors become ours. Whatever says that the database is away, full, too slow or
+being shut down is `StoreDown` and may be tried again; that others are at the same rows is `StoreBusy`, and soon over.
+Rows that another's rows forbid are `Refused`. Everything else is a fault of ours and stays as it is.
+
+What if the server freezes in the middle of a word?
+
+A server keeps its own limits, and says so when one is passed. One that froze, or that a network swallowed, keeps and
+says nothing; then the wire is cut from this side, and whoever waits learns it as `StoreDown`. How long to wait is
+decided by who asks.
+
+How does a connection end that belongs to no pool?
+
+Closed, whatever happens. Left to itself, a connection of psycopg that is let go first commits or rolls back, and stays
+open if it is interrupted there: whoever is cancelled twice, or while committing, would leave one behind.
+
+How does a task end that waits for the database?
+
+By being cancelled, and again until it is gone. Before Python 3.12 `asyncio.wait_for`, with which psycopg waits,
+loses a cancellation that comes together with the answer: the task would then go on as if nobody had asked.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import psycopg
+import psycopg_pool
+from pgvector.psycopg.halfvec import register_halfvec_info
+from psycopg import errors as pg
+from psycopg.rows import DictRow, dict_row
+from psycopg.types import TypeInfo
+
+from festinger.errors import Refused, StoreBusy, StoreDown
+from festinger.observability.metrics import STORE_ERRORS
+from festinger.settings.tree import StoreSettings
+from festinger.store.paths import checked, without_password
+from festinger.store.queries import queries_of
+
+Connection = psycopg.AsyncConnection[DictRow]
+
+Q = queries_of("festinger.store")
+
+CONNECT_SECONDS = 5
+LOCK_TIMEOUT_MS = 5_000
+PREPARE_AFTER = 5
+"""Uses of a statement by one connection after which the server keeps its plan."""
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+
+
+def pauses() -> Iterator[float]:
+    """Seconds to wait before each next try; they double up to the longest and never end."""
+    pause = FIRST_PAUSE
+    while True:
+        yield pause
+        pause = min(pause * 2, LONGEST_PAUSE)
+
+
+class Line:
+    """The way to one database. `trouble` is why it cannot be reached now, if that is so.
+
+    Behind a `pooler` in transaction mode a session is nobody's: the next transaction may meet another server
+    process. Limits are then given to each transaction instead, and no plan is prepared by name.
+    """
+
+    def __init__(self, url: str, settings: StoreSettings, *, door: str, pooler: bool = False) -> None:
+        self.trouble: str | None = None
+        self.pooler = pooler
+        self._url = checked(url)
+        self._settings = settings
+        self._door = door
+        self._hung_up = asyncio.Event()
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """What every connection has, as the parameters of `configure_connection`."""
+        return {
+            "statement_timeout": f"{self._settings.statement_timeout_ms}ms",
+            "lock_timeout": f"{LOCK_TIMEOUT_MS}ms",
+            "application_name": f"festinger:{self._door}",
+        }
+
+    async def dial(self) -> Connection:
+        """One try. A message of libpq leaves here without the password."""
+        try:
+            connection = await psycopg.AsyncConnection[DictRow].connect(
+                self._url, row_factory=dict_row, **self._options()
+            )
+            await self._configure(connection)
+        except psycopg.OperationalError as error:
+            self.trouble = without_password(_first_line(error), self._url)
+            raise psycopg.OperationalError(self.trouble) from error
+        self.trouble = None
+        return connection
+
+    async def redial(self) -> Connection:
+        """Tries until the database answers; gives up only when the store closes."""
+        for pause in pauses():
+            try:
+                return await self.dial()
+            except psycopg.OperationalError:
+                if await self._hangs_up_within(pause):
+                    raise
+        raise AssertionError("pauses never end")
+
+    def hang_up(self) -> None:
+        """No more tries: the store closes."""
+        self._hung_up.set()
+
+    async def _hangs_up_within(self, seconds: float) -> bool:
+        try:
+            await asyncio.wait_for(self._hung_up.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    def _options(self) -> dict[str, Any]:
+        limit = self._settings.statement_timeout_ms
+        return {
+            "connect_timeout": CONNECT_SECONDS,
+            # A network that swallows packets is noticed by the system, since the server cannot say so.
+            "tcp_user_timeout": limit,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "prepare_threshold": None if self.pooler else PREPARE_AFTER,
+        }
+
+    async def _configure(self, connection: Connection) -> None:
+        async with AsyncExitStack() as on_failure:
+            on_failure.push_async_callback(connection.close)
+            if not self.pooler:
+                await connection.execute(Q["configure_connection"].sql, {**self.limits, "local": False})
+            # A database before its first migration has no vectors yet.
+            if halfvec := await TypeInfo.fetch(connection, "halfvec"):
+                register_halfvec_info(connection, halfvec)
+            await connection.commit()
+            on_failure.pop_all()
+
+
+class Redialled(psycopg.AsyncConnection[DictRow]):
+    """What the pool makes: it asks the line, which does not give up, instead of giving up on its own."""
+
+    @classmethod
+    async def connect(cls, conninfo: str = "", *, line: Line, **_: Any) -> Self:  # type: ignore[override]
+        return await line.redial()  # type: ignore[return-value]
+
+
+def _first_line(error: Exception) -> str:
+    # libpq repeats the reason for every address that it tried; the first line has it.
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+TOO_SLOW = "too_slow"
+DAMAGED = "damaged"
+HELD = "held"
+"""Somebody else has held a row for longer than anybody waits; trying again at once would only wait again."""
+
+_TOO_SLOW = (pg.QueryCanceled, pg.IdleInTransactionSessionTimeout, pg.TransactionTimeout)
+_DAMAGED = (pg.IndexCorrupted, pg.DataCorrupted)
+_BUSY = (pg.DeadlockDetected, pg.SerializationFailure)
+_TAKEN = (pg.UniqueViolation, pg.ExclusionViolation)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn psycopg's errors into ours, once, with their cause."""
+    try:
+        with _without_details():
+            yield
+    except pg.DiskFull as error:
+        raise down(
+            "disk_full", "The disk of the database is full.", "Free some space; nothing else is needed."
+        ) from error
+    except pg.ReadOnlySqlTransaction as error:
+        raise down(
+            "read_only", "The database takes no writes now.", "Point `database_url` at the primary server."
+        ) from error
+    except _TOO_SLOW as error:
+        raise down(TOO_SLOW, "The database took longer than its limit.") from error
+    except pg.LockNotAvailable as error:
+        raise busy(HELD, "Other work has held the same rows for longer than this waits.") from error
+    except _DAMAGED as error:
+        raise down(
+            DAMAGED, "A table or an index is damaged.", "Rebuild it with `reindex`, or restore a backup."
+        ) from error
+    except _BUSY as error:
+        raise busy("busy", "Other work changed the same rows at the same moment.") from error
+    except psycopg_pool.PoolTimeout as error:
+        raise down("no_connection", "No database connection became free in time.") from error
+    except psycopg_pool.PoolClosed as error:
+        raise down("closed", "The store is closed.", "Open it again.") from error
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise down("lost", f"The database does not answer: {_first_line(error)}") from error
+    except _TAKEN as error:
+        raise _refused("There is already one like this.", error) from error
+    except pg.ForeignKeyViolation as error:
+        raise _refused(
+            "What this belongs to is not there, or something still belongs to it.", error
+        ) from error
+
+
+@contextmanager
+def _without_details() -> Iterator[None]:
+    """Leave only the first message of an error: its detail repeats the row, and the log would repeat that."""
+    try:
+        yield
+    except psycopg.Error as error:
+        if error.diag.message_primary:
+            error.args = (error.diag.message_primary,)
+        raise
+
+
+def down(kind: str, message: str, hint: str | None = None) -> StoreDown:
+    STORE_ERRORS.labels(kind).inc()
+    return StoreDown(message, hint=hint, kind=kind)
+
+
+def busy(kind: str, message: str) -> StoreBusy:
+    STORE_ERRORS.labels(kind).inc()
+    return StoreBusy(message, kind=kind)
+
+
+def _refused(message: str, error: psycopg.Error) -> Refused:
+    # The names of table and constraint only: the server's own detail repeats the values of the row.
+    return Refused(message, table=error.diag.table_name, constraint=error.diag.constraint_name)
+
+
+LONGEST_SECONDS = 24 * 3600.0
+"""Even patient work ends."""
+
+
+class Watch:
+    """Ends a connection from this side, in whichever state it is."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.has_cut = False
+        self._connection = connection
+
+    def cut(self) -> None:
+        self.has_cut = True
+        with socket.socket(fileno=os.dup(self._connection.fileno())) as wire:
+            wire.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def in_time(connection: Connection, seconds: float) -> Iterator[None]:
+    """Cut a connection whose server does not say anything for so long.
+
+    The wire is cut instead of the caller being cancelled: psycopg answers that by asking the server once more.
+    """
+    watch = Watch(connection)
+    timer = asyncio.get_running_loop().call_later(min(seconds, LONGEST_SECONDS), watch.cut)
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        if not watch.has_cut:
+            raise
+        raise down("frozen", "The database stopped answering in the middle of a statement.") from error
+    finally:
+        timer.cancel()
+
+
+class Bracket:
+    """The beginning and the end of a transaction, each within its time."""
+
+    def __init__(self, connection: Connection, *, deadline: float) -> None:
+        self._transaction = connection.transaction()
+        self._connection = connection
+        self._deadline = deadline
+
+    async def __aenter__(self) -> None:
+        with in_time(self._connection, self._deadline):
+            await self._transaction.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        with in_time(self._connection, self._deadline):
+            return await self._transaction.__aexit__(kind, error, trace)
+
+
+Row = TypeVar("Row")
+
+
+@asynccontextmanager
+async def held(connection: "psycopg.AsyncConnection[Row]") -> AsyncIterator["psycopg.AsyncConnection[Row]"]:
+    """A connection, committed or rolled back in the end, and closed in any case."""
+    try:
+        async with connection:
+            yield connection
+    finally:
+        # Does not wait for anything, so that nothing can interrupt it.
+        await connection.close()
+
+
+AGAIN_SECONDS = 0.1
+
+
+async def end_all(tasks: Iterable[asyncio.Task[Any]], *, again_after: float = AGAIN_SECONDS) -> None:
+    """Cancel these tasks and return when all of them are gone; how they ended is not looked at."""
+    all_of_them = list(tasks)
+    while left := [task for task in all_of_them if not task.done()]:
+        for task in left:
+            task.cancel()
+        await asyncio.wait(left, timeout=again_after)
+    await asyncio.gather(*all_of_them, return_exceptions=True)

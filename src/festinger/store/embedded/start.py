@@ -1,0 +1,273 @@
+"""How is a server brought up on its data, or joined when it is up?
+
+A start is tried again while what stands in its way passes by itself (the last children of a killed server),
+and only until the deadline; then whatever was started is stopped, and the reason is said with what to do.
+Which data, which programs and which user are decided elsewhere.
+
+In which folder does the server's socket lie?
+
+In the home, unless that makes a path that clients cannot use; then in a short private folder, named
+after the home, so that the next start finds the same one. Only the server's user can enter either.
+"""
+
+import asyncio
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+from festinger.clock import Stopwatch
+from festinger.errors import CannotStart
+from festinger.store import paths
+from festinger.store.embedded import cluster
+from festinger.store.embedded.programs import Account, Binaries, Command, detach
+from festinger.store.paths import PRIVATE_FOLDER, Layout, make_folder, open_private, remedy, usable
+
+SOCKET_NAME = ".s.PGSQL.5432"
+LONGEST_PATH = 100
+"""Bytes of a socket's path. Linux takes 107 and others 103; some programs copy it into less."""
+
+
+def fits(folder: Path) -> bool:
+    """Whether clients can name a socket in it: short enough, and without the comma that separates hosts for libpq."""
+    return len(os.fsencode(folder / SOCKET_NAME)) <= LONGEST_PATH and "," not in str(folder)
+
+
+def socket_folder(layout: Layout, *, account: Account) -> Path:
+    """The folder, made if need be."""
+    if fits(layout.socket):
+        with usable(layout.socket):
+            make_folder(layout.socket, uid=account.uid, gid=account.gid)
+        if is_private(layout.socket, account):
+            return layout.socket
+        raise CannotStart(
+            f"Others than `{account.name}` can enter `{layout.socket}`.",
+            hint="Remove that folder; it is made again with the right mode.",
+        )
+    return _short(layout.home, account, short_places(os.environ, euid=os.geteuid()))
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a dead server left. Its lock file names a pid, which may be a zombie's or a stranger's by now."""
+    for name in (SOCKET_NAME, f"{SOCKET_NAME}.lock"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def short_places(environment: Mapping[str, str], *, euid: int) -> list[Path]:
+    """Where short-lived private folders may lie, best first."""
+    own = environment.get("XDG_RUNTIME_DIR")
+    runtime = [Path("/run")] if euid == 0 else [Path(own)] if own else []
+    return [*runtime, Path(tempfile.gettempdir()), Path("/var/tmp"), Path("/dev/shm")]  # noqa: S108
+
+
+def is_private(folder: Path, account: Account) -> bool:
+    """Whether it is a folder that this account owns and nobody else can enter. Links do not count."""
+    found = folder.lstat()
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == account.uid
+        and stat.S_IMODE(found.st_mode) == PRIVATE_FOLDER
+    )
+
+
+def _short(home: Path, account: Account, places: Iterable[Path]) -> Path:
+    identity = home.stat()
+    # The inode keeps a copy of a home apart from the home that it was copied from.
+    mark = hashlib.sha256(f"{home}:{identity.st_dev}:{identity.st_ino}".encode()).hexdigest()[:16]
+    tried = []
+    for place in places:
+        folder = place / f"festinger-{mark}"
+        tried.append(str(place))
+        try:
+            if not place.is_dir() or not fits(folder):
+                continue
+            make_folder(folder, uid=account.uid, gid=account.gid)
+            # Names in a shared folder can be foreseen: one that somebody else made first is passed over.
+            if is_private(folder, account):
+                return folder
+        except OSError:
+            continue
+    raise CannotStart(
+        f"The path of the home is too long for a socket, and no short private folder can be made in {', '.join(tried)}.",
+        hint="Choose a home with a shorter path, or free space in the temporary folder.",
+    )
+
+
+DATABASE = "festinger"
+ROLE = "festinger"
+LARGEST_LOG = 5_000_000
+"""Bytes of the server's log above which a start lays it aside. It holds faults only, so it grows slowly."""
+
+PASSING = ("pre-existing shared memory block", "lock file", "Is another postmaster", "is still starting")
+REFUSED_LOGIN = "password authentication failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadline:
+    stopwatch: Stopwatch
+    ends: float
+    seconds: float
+
+    @property
+    def over(self) -> bool:
+        return self.stopwatch() > self.ends
+
+    def renewed(self) -> "Deadline":
+        """As long again from now on, for the next step."""
+        return deadline_in(self.seconds, self.stopwatch)
+
+
+def deadline_in(seconds: float, stopwatch: Stopwatch) -> Deadline:
+    return Deadline(stopwatch=stopwatch, ends=stopwatch() + seconds, seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """What a server is made of, whether it runs or not."""
+
+    layout: Layout
+    binaries: Binaries
+    account: Account
+    password: str = field(repr=False)
+
+    def url(self, *, socket: Path, role: str = ROLE, database: str = DATABASE) -> str:
+        return f"postgresql://{role}:{quote(self.password)}@/{database}?host={quote(str(socket), safe='')}"
+
+
+async def join(server: Server, deadline: Deadline) -> Path | None:
+    """The socket folder of the server that is up, once it answers; none if it went away meanwhile."""
+    while cluster.is_running(server.layout):
+        note = cluster.note_of(server.layout.data)
+        refusal = await _refusal(server, note.socket if note else None)
+        if note and note.socket and refusal is None:
+            return note.socket
+        if is_wrong_password(refusal or ""):
+            raise CannotStart(
+                "The running embedded database has another password than this config directory.",
+                hint="Use the config directory of the processes that run, or end them; then start again.",
+            )
+        if deadline.over:
+            raise CannotStart(
+                f"The embedded database is up but did not answer within {deadline.seconds:.0f} seconds: {refusal}.",
+                hint=f"End the processes that use `{server.layout.home}`, then start again.",
+            )
+        await asyncio.sleep(paths.POLL_SECONDS)
+    return None
+
+
+async def start(server: Server, deadline: Deadline) -> Path:
+    """Start the server on its data; its socket folder, once it answers."""
+    with usable(server.layout.home):
+        socket = socket_folder(server.layout, account=server.account)
+        adopted = False
+        while (reason := await _attempt(server, socket, deadline)) is not None:
+            if is_wrong_password(reason) and not adopted:
+                await cluster.admit(
+                    server.layout.data, server.binaries, account=server.account, password=server.password
+                )
+                adopted = True
+            elif deadline.over or not is_passing(reason):
+                raise CannotStart(
+                    f"The embedded database did not start: {reason}.", hint=_hint(reason, server.layout)
+                )
+            await asyncio.sleep(paths.POLL_SECONDS)
+    return socket
+
+
+def is_passing(reason: str) -> bool:
+    """Whether waiting may help: a server that died is not quite gone yet."""
+    return any(words in reason for words in PASSING)
+
+
+def is_wrong_password(reason: str) -> bool:
+    return REFUSED_LOGIN in reason
+
+
+async def _attempt(server: Server, socket: Path, deadline: Deadline) -> str | None:
+    """Launch once and wait for an answer: none if it answers, else why it does not. A failure leaves nothing running."""
+    layout = server.layout
+    lock = paths.take(cluster.server_lock(layout))
+    if lock is None:
+        return "the last server on this data is still starting or stopping"
+    heard = False
+    try:
+        cluster.disarm(layout.data, account=server.account)
+        sweep(socket)
+        output = _open_log(layout.log)
+        begins = os.lseek(output, 0, os.SEEK_END)
+        pid = _launch(server, socket, output=output, lock=lock)
+    finally:
+        # From here on the lock lives exactly as long as the server's processes.
+        os.close(lock)
+    try:
+        reason = await _waited(server, socket, deadline)
+        heard = reason is None
+    finally:
+        if not heard:
+            await cluster.stop(layout, stopwatch=deadline.stopwatch, launched=pid)
+    return reason if reason != _GONE else _last_words(layout.log, begins)
+
+
+_GONE = "gone"
+
+
+def _launch(server: Server, socket: Path, *, output: int, lock: int) -> int:
+    quoted = str(socket).replace(
+        '"', '""'
+    )  # a list in Postgres' eyes, where blanks and quotes mean something
+    command: Command = [server.binaries["postgres"], "-D", server.layout.data, "-k", f'"{quoted}"']
+    try:
+        return detach(command, account=server.account, output=output, keep=(lock,))
+    finally:
+        os.close(output)
+
+
+async def _waited(server: Server, socket: Path, deadline: Deadline) -> str | None:
+    while (refusal := await _refusal(server, socket)) is not None:
+        if is_wrong_password(refusal):
+            return refusal
+        if not cluster.is_running(server.layout):
+            return _GONE
+        if deadline.over:
+            return f"it did not answer within {deadline.seconds:.0f} seconds ({refusal})"
+        await asyncio.sleep(paths.POLL_SECONDS)
+    return None
+
+
+async def _refusal(server: Server, socket: Path | None) -> str | None:
+    """Why the server does not answer; none if it does."""
+    if socket is None:
+        return "it has not opened its socket yet"
+    try:
+        await cluster.ping(server.url(socket=socket, role=cluster.SUPERUSER, database="postgres"))
+    except psycopg.OperationalError as error:
+        return str(error).strip().partition("\n")[0]
+    return None
+
+
+def _open_log(path: Path) -> int:
+    if path.exists() and path.stat().st_size > LARGEST_LOG:
+        path.rename(path.with_suffix(".log.1"))
+    return open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+
+def _last_words(log: Path, begins: int) -> str:
+    with log.open("rb") as file:
+        file.seek(begins)
+        lines = file.read().decode(errors="replace").splitlines()
+    telling = [line for line in lines if "FATAL:" in line or "PANIC:" in line] or lines
+    return (
+        telling[-1].rpartition("FATAL:")[2].rpartition("PANIC:")[2].strip()
+        if telling
+        else "it ended without a word"
+    )
+
+
+def _hint(reason: str, layout: Layout) -> str:
+    return f"{remedy(reason, layout.home)} The server's log is `{layout.log}`."

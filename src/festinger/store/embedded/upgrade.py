@@ -1,0 +1,159 @@
+"""How does a cluster of an older major version become one of the present?
+
+A backup first, made by the old programs on the old data; then `pg_upgrade` copies into a new cluster beside it,
+and only a finished one takes the old one's place. On any failure the old data stays where and as it was. The
+old cluster is removed when the new one has answered; the backup is kept.
+"""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+
+from festinger.clock import Clock
+from festinger.errors import CannotStart, FestingerError
+from festinger.store.backup.backup import backup, stamp
+from festinger.store.embedded import cluster
+from festinger.store.embedded.programs import (
+    MAJOR,
+    Binaries,
+    Command,
+    Outcome,
+    in_package,
+    reachable,
+    run,
+    shipped,
+)
+from festinger.store.embedded.start import Deadline, Server, start
+from festinger.store.paths import Layout, make_folder, remedy, sync_folder, usable
+
+log = structlog.get_logger()
+
+_ERROR = re.compile(r"(?:ERROR|FATAL|PANIC|error): +(.*)")
+_CHECKSUMS = re.compile(r"Data page checksum version:\s*(\d+)")
+
+
+async def upgrade(server: Server, deadline: Deadline, *, clock: Clock) -> None:
+    """Bring the data of `server` to its programs' major version. Nothing may be running on it."""
+    layout = server.layout
+    old = await _old_programs(server)
+    try:
+        await _saved(server, old, deadline, clock=clock)
+        await _upgraded(server, old)
+    except FestingerError as error:
+        raise CannotStart(
+            f"The embedded database could not be moved to PostgreSQL {MAJOR}: {error.message}",
+            hint=f"{error.hint} The data of PostgreSQL {old.major} is as it was.",
+        ) from error
+    finally:
+        shutil.rmtree(layout.growing, ignore_errors=True)
+        shutil.rmtree(layout.workshop, ignore_errors=True)
+    with usable(layout.home):
+        finish(layout)
+    log.info("embedded database upgraded", room="store", before=old.major, after=MAJOR)
+
+
+def finish(layout: Layout) -> None:
+    """Put a finished cluster into its place, also when an earlier try was killed between the two moves."""
+    if not layout.upgraded.exists():
+        return
+    if layout.data.exists():
+        shutil.rmtree(layout.outdated, ignore_errors=True)
+        layout.data.rename(layout.outdated)
+    layout.upgraded.rename(layout.data)
+    sync_folder(layout.home)
+
+
+def clear(layout: Layout) -> None:
+    """Remove what an upgrade left, now that the new cluster answers."""
+    shutil.rmtree(layout.outdated, ignore_errors=True)
+
+
+async def _old_programs(server: Server) -> Binaries:
+    major = cluster.major_of(server.layout.data)
+    assert major is not None
+    wheel = in_package(shipped().folder.parent, major)
+    return await reachable(wheel, account=server.account, copies=server.layout.binaries)
+
+
+async def _saved(server: Server, old: Binaries, deadline: Deadline, *, clock: Clock) -> Path:
+    """Back up with the old server. It also ends in order then, which `pg_upgrade` asks for."""
+    layout = server.layout
+    before = Server(layout=layout, binaries=old, account=server.account, password=server.password)
+    with usable(layout.backups):
+        make_folder(layout.backups)
+    target = layout.backups / f"before-postgres-{MAJOR}-{stamp(clock())}.dump"
+    socket = await start(before, deadline.renewed())
+    try:
+        await backup(before.url(socket=socket), target, clock=clock)
+    finally:
+        await cluster.stop(layout, stopwatch=deadline.stopwatch)
+    return target
+
+
+async def _upgraded(server: Server, old: Binaries) -> None:
+    layout, account, new = server.layout, server.account, server.binaries
+    with usable(layout.home):
+        checksums = await _has_checksums(layout.data, old, server)
+        # Both must agree on checksums; a cluster that had none gets them afterwards, in its new copy.
+        await cluster.initialise(layout.growing, new, account=account, checksums=checksums)
+        await cluster.admit(layout.growing, new, account=account, password=server.password)
+        shutil.rmtree(layout.workshop, ignore_errors=True)
+        make_folder(layout.workshop, uid=account.uid, gid=account.gid)
+        await _pg_upgrade(server, old)
+        cluster.configure(layout.growing, account=account)
+        if not checksums:
+            enable: Command = [new["pg_checksums"], "--enable", "-D", layout.growing]
+            _succeeded(await run(enable, account=account), layout)
+        layout.growing.rename(layout.upgraded)
+        sync_folder(layout.home)
+
+
+async def _has_checksums(data: Path, old: Binaries, server: Server) -> bool:
+    told = await run([old["pg_controldata"], "-D", data], account=server.account)
+    _succeeded(told, server.layout)
+    found = _CHECKSUMS.search(told.out)
+    return found is not None and found[1] != "0"
+
+
+async def _pg_upgrade(server: Server, old: Binaries) -> None:
+    layout, new = server.layout, server.binaries
+    command: Command = [
+        *(new["pg_upgrade"], "--username", cluster.SUPERUSER),
+        *("--old-bindir", old.folder / "bin", "--new-bindir", new.folder / "bin"),
+        *("--old-datadir", layout.data, "--new-datadir", layout.growing),
+        # Copied, not linked: the old data must stay usable whatever happens.
+        "--copy",
+    ]
+    outcome = await run(
+        command,
+        account=server.account,
+        environment={"PGPASSWORD": server.password},
+        cwd=layout.workshop,
+    )
+    if outcome.status != 0:
+        reason = telling_line(outcome.out, _logs(layout.growing))
+        raise CannotStart(f"{reason}.", hint=remedy(reason, layout.home))
+
+
+def telling_line(said: str, logs: Sequence[str]) -> str:
+    """Why `pg_upgrade` failed: the first error in its logs, else the words after its last failed check."""
+    for text in logs:
+        if found := _ERROR.search(text):
+            return found[1].strip()
+    after = (said.rpartition("fatal")[0] and said.rpartition("fatal")[2]) or said
+    lines = [line.strip() for line in after.splitlines() if line.strip()]
+    return lines[0] if lines else "pg_upgrade gave no reason"
+
+
+def _logs(data: Path) -> list[str]:
+    folder = data / "pg_upgrade_output.d"
+    return [path.read_text(errors="replace") for path in sorted(folder.rglob("*.log"))]
+
+
+def _succeeded(outcome: Outcome, layout: Layout) -> None:
+    if outcome.status != 0:
+        reason = outcome.reason
+        raise CannotStart(f"{reason}.", hint=remedy(reason, layout.home))

@@ -1,0 +1,188 @@
+"""Which shape must the database have, and how does it get there?
+
+Migrations are plain SQL files, `NNNN_verb_noun.pre.sql` (only adds) and `.post.sql` (only removes), applied in
+order, each in a transaction of its own, under one advisory lock for the whole cluster. What was applied is
+recorded with its hash: a file that changed afterwards, or a database that is ahead of this code, stops the
+start before anything is touched. Foreign schemas (the job engine's) come in as more migrations at wiring.
+
+Is this database server one that we can live on?
+
+PostgreSQL 15 and pgvector 0.8 are the oldest that have what the queries use (`iterative_scan` and `halfvec`).
+Asked once whenever a store is opened or migrated; the answer names what was
+found. Which server is used, and how it came to run, is decided elsewhere.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+import psycopg
+import structlog
+from psycopg.rows import DictRow, dict_row
+
+from festinger.errors import CannotStart, MigrationChanged, SchemaTooNew, StoreUnfit
+from festinger.store.connection import CONNECT_SECONDS, LOCK_TIMEOUT_MS, Connection, held, translated
+from festinger.store.paths import checked, without_password
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.store")
+
+OLDEST_POSTGRES = 15
+OLDEST_PGVECTOR = (0, 8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """What a server has. `installed` is of this database, `available` what it could install."""
+
+    postgres: int
+    """As the server counts: 180001 is 18.1."""
+    installed: str | None
+    available: str | None
+
+    @property
+    def pgvector(self) -> str | None:
+        return self.installed or self.available
+
+    def __str__(self) -> str:
+        major, minor = divmod(self.postgres, 10_000)
+        extension = f"pgvector {self.pgvector}" if self.pgvector else "no pgvector"
+        return f"PostgreSQL {major}.{minor} with {extension}"
+
+
+def is_fit(versions: Versions) -> bool:
+    if versions.postgres < OLDEST_POSTGRES * 10_000 or versions.pgvector is None:
+        return False
+    return _numbers(versions.pgvector) >= OLDEST_PGVECTOR
+
+
+async def versions(connection: Connection) -> Versions:
+    cursor = await connection.execute(Q["find_versions"].sql)
+    row = await cursor.fetchone()
+    assert row is not None
+    return Versions(**row)
+
+
+async def require_fit(connection: Connection) -> Versions:
+    """The versions of the server; `StoreUnfit` names them when they are too old."""
+    found = await versions(connection)
+    if not is_fit(found):
+        raise StoreUnfit(
+            f"Found {found}; PostgreSQL {OLDEST_POSTGRES} and pgvector {_dotted(OLDEST_PGVECTOR)} are the oldest that fit.",
+            hint=_remedy(found),
+            postgres=found.postgres,
+            pgvector=found.pgvector,
+        )
+    return found
+
+
+def _remedy(found: Versions) -> str | None:
+    if found.installed and found.available and _numbers(found.available) >= OLDEST_PGVECTOR:
+        return "Run `alter extension vector update` in this database."
+    return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migration:
+    name: str
+    sql: str
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def own_migrations() -> list[Migration]:
+    """The migrations that ship with Festinger, in order."""
+    folder = files("festinger.store").joinpath("migrations")
+    found = [entry for entry in folder.iterdir() if entry.name.endswith((".pre.sql", ".post.sql"))]
+    return [
+        Migration(name=entry.name.removesuffix(".sql"), sql=entry.read_text(encoding="utf-8"))
+        for entry in sorted(found, key=lambda entry: entry.name)
+    ]
+
+
+def outstanding(migrations: Sequence[Migration], applied: Iterable[tuple[str, str]]) -> list[Migration]:
+    """Those that a database which has `applied` (names with hashes) still needs."""
+    known = {migration.name: migration for migration in migrations}
+    done = dict(applied)
+    if strangers := sorted(done.keys() - known.keys()):
+        raise SchemaTooNew(
+            f"The database has migrations that this version does not know: {', '.join(strangers)}."
+        )
+    if changed := sorted(name for name, sha256 in done.items() if known[name].sha256 != sha256):
+        raise MigrationChanged(f"Changed since they were applied: {', '.join(changed)}.")
+    return [migration for migration in migrations if migration.name not in done]
+
+
+async def migrate(url: str, migrations: Sequence[Migration], *, allowed: bool = True) -> list[str]:
+    """Bring the database to the present shape; the names of what was applied here.
+
+    With `allowed` false nothing is applied: a database that is behind is `CannotStart`.
+    """
+    applied = []
+    with translated():
+        async with held(await _connect(url)) as connection:
+            await require_fit(connection)
+            while (name := await _step(connection, migrations, allowed=allowed)) is not None:
+                log.debug("migration applied", room="store", migration=name)
+                applied.append(name)
+    return applied
+
+
+async def _step(
+    connection: psycopg.AsyncConnection[DictRow], migrations: Sequence[Migration], *, allowed: bool
+) -> str | None:
+    """Apply the first outstanding migration in a transaction of its own; its name, or none when all is done."""
+    async with connection.transaction():
+        # Held to the end of this transaction, not of the session, which behind a pooler is shared. Of ten
+        # processes that start at once, each looks again when its turn comes.
+        await connection.execute(Q["lock_migrations"].sql)
+        todo = outstanding(migrations, await _applied(connection))
+        if todo and not allowed:
+            raise CannotStart(
+                f"The database is behind by {len(todo)} migrations and `store.migrate` is `manual`.",
+                hint="Run `festinger migrate`.",
+            )
+        if not todo:
+            return None
+        await connection.execute(Q["create_schema_migration"].sql)
+        await connection.execute(Q["limit_locks"].sql, {"lock_timeout": f"{LOCK_TIMEOUT_MS}ms"})
+        await connection.execute(todo[0].sql.encode())
+        await connection.execute(Q["record_migration"].sql, {"name": todo[0].name, "sha256": todo[0].sha256})
+        return todo[0].name
+
+
+async def _applied(connection: psycopg.AsyncConnection[DictRow]) -> list[tuple[str, str]]:
+    """What the database has taken; asking changes nothing, so a role that may only read can ask."""
+    cursor = await connection.execute(Q["find_schema_migration"].sql)
+    found = await cursor.fetchone()
+    if found is None or found["name"] is None:
+        return []
+    cursor = await connection.execute(Q["applied_migrations"].sql)
+    return [(row["name"], row["sha256"]) for row in await cursor.fetchall()]
+
+
+async def _connect(url: str) -> psycopg.AsyncConnection[DictRow]:
+    try:
+        return await psycopg.AsyncConnection[DictRow].connect(
+            checked(url),
+            autocommit=True,
+            row_factory=dict_row,
+            connect_timeout=CONNECT_SECONDS,
+            application_name="festinger:migrate",
+        )
+    except psycopg.OperationalError as error:
+        raise psycopg.OperationalError(without_password(str(error), url)) from error

@@ -1,0 +1,360 @@
+"""What was said through the proxy, and on whose behalf?
+
+An exchange is a request and its answer; its messages are what was new in it, with who said each. Both have ids made
+of what they are, so that writing one twice writes it once. Events name these ids; whoever wants the words reads them
+here. What is learnt from them is the business of the rooms above.
+
+How is a session known again by a process that never met it?
+
+Keeps the hashes of its history and the notes that were put into it. Processes that serve the same sessions meet
+here: the latest history stands, and of two blocks for one place the first. No word of a conversation is kept here
+but the notes, which are ours.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+from festinger.text.blocks import Cut
+
+Q = queries_of("festinger.store")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """Something that somebody said."""
+
+    id: UUID
+    role: str
+    origin: Origin
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredExchange:
+    """A request and its answer, as it is kept."""
+
+    id: UUID
+    session: SessionId
+    agent: AgentId
+    request: str
+    at: datetime
+    said: tuple[Words, ...]
+    """What was new in the request, the oldest first."""
+    reply: Words | None
+    tool_calls: Sequence[Mapping[str, Any]]
+    thinking: str | None
+    ended: str
+    model: str
+    tokens_read: int | None
+    tokens_written: int | None
+    recollection: UUID | None
+
+    @property
+    def words(self) -> tuple[Words, ...]:
+        """Both sides."""
+        return (*self.said, self.reply) if self.reply else self.said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """Something that was said, with where it was."""
+
+    id: UUID
+    exchange: UUID
+    session: SessionId
+    role: str
+    origin: Origin
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The ids of what was new."""
+
+    exchanges: frozenset[UUID] = frozenset()
+    messages: frozenset[UUID] = frozenset()
+
+
+async def known_sessions(
+    transaction: Transaction, space: SpaceId, sessions: Collection[SessionId]
+) -> frozenset[str]:
+    """Those of these sessions in which something was exchanged already."""
+    rows = await transaction.all(Q["known_sessions"], space=space, sessions=sorted(set(sessions)))
+    return frozenset(row["session_id"] for row in rows)
+
+
+async def write_exchanges(
+    transaction: Transaction, space: SpaceId, exchanges: Sequence[StoredExchange]
+) -> Written:
+    """Write what is not there yet. Of an exchange that is there nothing is written again."""
+    by_id = {each.id: each for each in reversed(exchanges)}
+    # In one order everywhere, or two processes would wait for each other's rows.
+    rows = [by_id[key] for key in sorted(by_id)]
+    found = await transaction.all(
+        Q["write_exchanges"],
+        space=space,
+        ids=[each.id for each in rows],
+        sessions=[each.session for each in rows],
+        agents=[each.agent for each in rows],
+        requests=[each.request for each in rows],
+        times=[each.at for each in rows],
+        replies=[each.reply.id if each.reply else None for each in rows],
+        calls=[json.dumps(list(each.tool_calls)) for each in rows],
+        thoughts=[each.thinking for each in rows],
+        ends=[each.ended for each in rows],
+        models=[each.model for each in rows],
+        read=[each.tokens_read for each in rows],
+        written=[each.tokens_written for each in rows],
+        recollections=[each.recollection for each in rows],
+    )
+    new = frozenset(row["id"] for row in found)
+    return Written(exchanges=new, messages=await _write_words(transaction, space, rows, new=new))
+
+
+async def _write_words(
+    transaction: Transaction, space: SpaceId, rows: Sequence[StoredExchange], *, new: frozenset[UUID]
+) -> frozenset[UUID]:
+    said = {
+        words.id: (each, place, words)
+        for each in rows
+        if each.id in new
+        for place, words in enumerate(each.words)
+    }
+    ordered = [said[key] for key in sorted(said)]
+    if not ordered:
+        return frozenset()
+    found = await transaction.all(
+        Q["write_messages"],
+        space=space,
+        ids=[words.id for _, _, words in ordered],
+        exchanges=[each.id for each, _, _ in ordered],
+        sessions=[each.session for each, _, _ in ordered],
+        places=[place for _, place, _ in ordered],
+        roles=[words.role for _, _, words in ordered],
+        origins=[words.origin.value for _, _, words in ordered],
+        texts=[words.text for _, _, words in ordered],
+        times=[each.at for each, _, _ in ordered],
+    )
+    return frozenset(row["id"] for row in found)
+
+
+async def messages(where: Store | Transaction, space: SpaceId, ids: Collection[UUID]) -> dict[UUID, Message]:
+    """What was said, by id; what was forgotten meanwhile is missing."""
+    rows = await where.all(Q["read_messages"], space=space, ids=sorted(ids))
+    return {row["id"]: _message(row) for row in rows}
+
+
+async def session_messages(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[Message]:
+    """What was said in a session, the oldest first."""
+    return [_message(row) for row in await where.all(Q["session_messages"], space=space, session=session)]
+
+
+async def messages_with(transaction: Transaction, space: SpaceId, cuts: Iterable[Cut]) -> list[UUID]:
+    """The messages in which some words were said, before they are cut out."""
+    found: set[UUID] = set()
+    for cut in cuts:
+        rows = await transaction.all(Q["messages_that_said"], space=space, pattern=cut.pattern)
+        found |= {row["id"] for row in rows}
+    return sorted(found)
+
+
+async def cut_messages(store: Store, space: SpaceId, *, before: datetime) -> int:
+    """Cut the words of what was said before some moment; how many messages."""
+    return await store.run(Q["cut_messages"], space=space, before=before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastExchange:
+    """An exchange of a session, without the words of its messages."""
+
+    id: UUID
+    request: str
+    at: datetime
+    reply: UUID | None
+    tool_calls: Sequence[Mapping[str, Any]]
+    thinking: str | None
+    recollection: UUID | None
+
+
+async def recent_exchanges(
+    where: Store | Transaction, space: SpaceId, session: SessionId, *, limit: int
+) -> list[PastExchange]:
+    """The last exchanges of a session, the oldest first."""
+    rows = await where.all(Q["recent_exchanges"], space=space, session=session, limit=limit)
+    return [
+        PastExchange(
+            id=row["id"],
+            request=row["request_id"],
+            at=row["at"],
+            reply=row["reply_id"],
+            tool_calls=row["tool_calls"],
+            thinking=row["thinking"],
+            recollection=row["recollection_id"],
+        )
+        for row in reversed(rows)
+    ]
+
+
+def _message(row: Mapping[str, Any]) -> Message:
+    return Message(
+        id=row["id"],
+        exchange=row["exchange_id"],
+        session=row["session_id"],
+        role=row["role"],
+        origin=Origin(row["origin"]),
+        text=row["text"],
+        at=row["at"],
+    )
+
+
+BATCH = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredBlock:
+    """Notes as they stand in a session."""
+
+    anchor: bytes
+    """The place: hash of the history up to the message that carries them; empty for the system text."""
+    id: UUID
+    text: str
+    notes: Sequence[Sequence[Any]]
+    """For each line the notes that it shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSession:
+    """What is kept of a session."""
+
+    caller: str
+    session: SessionId
+    head: bytes | None
+    links: bytes
+    recent: bytes
+    parent: SessionId | None
+    at: datetime
+    blocks: tuple[StoredBlock, ...] = ()
+    rewritten: bool = False
+    """Whether these are all its blocks, in other words than before: something in them was forgotten."""
+
+
+async def keep_sessions(transaction: Transaction, space: SpaceId, sessions: Sequence[StoredSession]) -> None:
+    """Keep the present state of sessions, and the blocks that are new in them."""
+    latest = {(each.caller, each.session): each for each in sorted(sessions, key=lambda each: each.at)}
+    # In one order everywhere, or two processes would wait for each other's rows.
+    rows = [latest[key] for key in sorted(latest)]
+    await transaction.run(
+        Q["keep_sessions"],
+        space=space,
+        callers=[each.caller for each in rows],
+        sessions=[each.session for each in rows],
+        heads=[each.head for each in rows],
+        links=[each.links for each in rows],
+        recent=[each.recent for each in rows],
+        parents=[each.parent for each in rows],
+        times=[each.at for each in rows],
+    )
+    await _keep_blocks(transaction, space, sessions)
+    for each in sessions:
+        if each.rewritten:
+            await _rewrite_blocks(transaction, space, each)
+
+
+async def _keep_blocks(transaction: Transaction, space: SpaceId, sessions: Sequence[StoredSession]) -> None:
+    blocks = {
+        (each.caller, each.session, block.anchor): (each, block)
+        for each in sessions
+        if not each.rewritten
+        for block in each.blocks
+    }
+    placed = [blocks[key] for key in sorted(blocks)]
+    if placed:
+        await transaction.run(
+            Q["keep_injections"],
+            space=space,
+            callers=[each.caller for each, _ in placed],
+            sessions=[each.session for each, _ in placed],
+            anchors=[block.anchor for _, block in placed],
+            ids=[block.id for _, block in placed],
+            blocks=[block.text for _, block in placed],
+            notes=[json.dumps(block.notes) for _, block in placed],
+            times=[each.at for each, _ in placed],
+        )
+
+
+async def _rewrite_blocks(transaction: Transaction, space: SpaceId, session: StoredSession) -> None:
+    anchors = [block.anchor for block in session.blocks]
+    where = {"space": space, "caller": session.caller, "session": session.session, "anchors": anchors}
+    await transaction.run(Q["drop_injections"], **where)
+    await transaction.run(
+        Q["rewrite_injections"],
+        **where,
+        blocks=[block.text for block in session.blocks],
+        notes=[json.dumps(block.notes) for block in session.blocks],
+    )
+
+
+async def find_sessions(
+    store: Store,
+    space: SpaceId,
+    *,
+    caller: str,
+    session: SessionId | None,
+    head: bytes | None,
+    since: datetime,
+    limit: int,
+) -> list[StoredSession]:
+    """The caller's session of this name, or without a name those that begin with this hash; the newest first."""
+    async with store.transaction(hot=True) as transaction:
+        rows = await transaction.all(
+            Q["find_sessions"],
+            space=space,
+            caller=caller,
+            session=session,
+            head=head,
+            since=since,
+            limit=limit,
+        )
+        if not rows:
+            return []
+        names = [row["session_id"] for row in rows]
+        found = await transaction.all(Q["find_injections"], space=space, caller=caller, sessions=names)
+    return [
+        StoredSession(
+            caller=caller,
+            session=row["session_id"],
+            head=row["head"],
+            links=row["links"],
+            recent=row["recent"],
+            parent=row["parent_id"],
+            at=row["at"],
+            blocks=tuple(
+                StoredBlock(anchor=block["anchor"], id=block["id"], text=block["block"], notes=block["notes"])
+                for block in found
+                if block["session_id"] == row["session_id"]
+            ),
+        )
+        for row in rows
+    ]
+
+
+async def notes_of(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[str]:
+    """The lines of the notes that were put into a session, tags and label among them."""
+    rows = await where.all(Q["notes_of_session"], space=space, session=session)
+    return [line for row in rows for line in row["block"].splitlines()]
+
+
+async def prune_sessions(store: Store, *, before: datetime) -> int:
+    """Forget sessions that were quiet since then, batch by batch; how many."""
+    removed = 0
+    while batch := await store.run(Q["prune_sessions"], before=before, limit=BATCH):
+        removed += batch
+    return removed

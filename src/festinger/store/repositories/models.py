@@ -1,0 +1,292 @@
+"""Which models did people add, and with which keys?
+
+Rows of the table `models`. A key comes in as a secret, lies sealed in its row and goes out only inside an
+endpoint that is about to be asked; everything else sees whether one is set and how it ends. A key that the
+present master key cannot open makes its model unusable and nothing else. Which purposes use a model is
+known to the settings and handed in.
+
+What did asking models cost?
+
+Keeps the ledger: one row for each call, as `llm` hands it over, and its sums for a session, the last 24
+hours or ever, by purpose and by model. A call without a known price is counted apart and never as free.
+Limits are decided in `llm`.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, TypeVar
+from uuid import UUID
+
+from pydantic import SecretStr
+
+from festinger.errors import BadInput, ModelInUse, NotFound, ProviderRefused, SecretUnreadable
+from festinger.ids import SessionId, SpaceId
+from festinger.llm.endpoint import STORED_PROVIDERS, Endpoint, ProviderName, checked_address, endpoint
+from festinger.llm.ledger import Call, Tally
+from festinger.llm.model import Purpose
+from festinger.settings.vault import Place, Vault, shown
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+from festinger.store.secrets import check_in_force
+
+Q = queries_of("festinger.store")
+
+UNREADABLE = "unreadable, set again"
+MAX_NAME_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewModel:
+    """A model to be added, as a person gave it."""
+
+    space: SpaceId
+    id: UUID
+    provider: ProviderName
+    model_name: str
+    api_key: SecretStr | None = None
+    base_url: str | None = None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredModel:
+    """What is shown of a model; never its key."""
+
+    id: UUID
+    provider: ProviderName
+    model_name: str
+    base_url: str | None
+    created_at: datetime
+    api_key: str
+    """Empty, `set (…last4)`, or that it cannot be read."""
+
+    @property
+    def usable(self) -> bool:
+        return self.api_key != UNREADABLE
+
+
+async def add_model(transaction: Transaction, new: NewModel, *, vault: Vault) -> None:
+    """Keep a model; its key is sealed into its row."""
+    name = new.model_name.strip()
+    if new.provider not in STORED_PROVIDERS:
+        raise BadInput(f"A model of `{new.provider}` cannot be added.", hint=_known())
+    if not 0 < len(name) <= MAX_NAME_CHARS:
+        raise BadInput(f"The name of a model has 1 to {MAX_NAME_CHARS} characters.")
+    await transaction.run(
+        Q["add_model"],
+        space=new.space,
+        id=new.id,
+        provider=new.provider,
+        model_name=name,
+        api_key=await _sealed(transaction, new.api_key, place=_place(new.space, new.id), vault=vault),
+        base_url=checked_address(new.base_url) if new.base_url else None,
+        at=new.created_at,
+    )
+
+
+async def models(store: Store, *, space: SpaceId, vault: Vault) -> list[StoredModel]:
+    """Every model of a space, oldest first."""
+    return [_stored(row, space, vault) for row in await store.all(Q["models"], space=space)]
+
+
+async def model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Vault) -> Endpoint:
+    """Where this model is asked, with its key. One whose key cannot be read is `ProviderRefused`."""
+    row = await store.maybe(Q["find_model"], space=space, id=model)
+    if row is None:
+        raise NotFound(f"There is no model `{model}` in this space.")
+    name = f"{row['provider']}:{row['model_name']}"
+    try:
+        key = vault.open(row["api_key"], _place(space, model)) if row["api_key"] else None
+    except SecretUnreadable as error:
+        raise ProviderRefused(
+            f"`{name}` is unusable: cannot decrypt its key.",
+            hint="Set its key again. If the master key was rotated just now, restart this process.",
+        ) from error
+    return endpoint(ProviderName(row["provider"]), row["model_name"], address=row["base_url"], api_key=key)
+
+
+async def change_key(
+    transaction: Transaction, model: UUID, *, space: SpaceId, api_key: SecretStr | None, vault: Vault
+) -> None:
+    """Set a model's key again, or take it away."""
+    sealed = await _sealed(transaction, api_key, place=_place(space, model), vault=vault)
+    if await transaction.maybe(Q["change_model_key"], space=space, id=model, api_key=sealed) is None:
+        raise NotFound(f"There is no model `{model}` in this space.")
+
+
+async def delete_model(
+    transaction: Transaction, model: UUID, *, space: SpaceId, used_by: Collection[Purpose]
+) -> None:
+    """Take a model away, unless a purpose uses it."""
+    if used_by:
+        purposes = ", ".join(f"`{purpose}`" for purpose in sorted(used_by))
+        raise ModelInUse(
+            f"This model is in use for {purposes}.", purposes=[purpose.value for purpose in sorted(used_by)]
+        )
+    if await transaction.maybe(Q["delete_model"], space=space, id=model) is None:
+        raise NotFound(f"There is no model `{model}` in this space.")
+
+
+def _place(space: SpaceId, model: UUID) -> Place:
+    return Place(table="models", column="api_key", space=space, row=str(model))
+
+
+async def _sealed(
+    transaction: Transaction, secret: SecretStr | None, *, place: Place, vault: Vault
+) -> str | None:
+    if secret is None or not secret.get_secret_value().strip():
+        return None
+    await check_in_force(transaction, vault.key_id)
+    return vault.seal(SecretStr(secret.get_secret_value().strip()), place)
+
+
+def _stored(row: Mapping[str, Any], space: SpaceId, vault: Vault) -> StoredModel:
+    return StoredModel(
+        id=row["id"],
+        provider=ProviderName(row["provider"]),
+        model_name=row["model_name"],
+        base_url=row["base_url"],
+        created_at=row["created_at"],
+        api_key=_shown(row["api_key"], _place(space, row["id"]), vault),
+    )
+
+
+def _shown(sealed: str | None, place: Place, vault: Vault) -> str:
+    if sealed is None:
+        return ""
+    try:
+        return shown(vault.open(sealed, place))
+    except SecretUnreadable:
+        return UNREADABLE
+
+
+def _known() -> str:
+    return "Known are " + ", ".join(f"`{provider}`" for provider in STORED_PROVIDERS) + "."
+
+
+DAY = timedelta(hours=24)
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What some calls came to."""
+
+    calls: int = 0
+    failed: int = 0
+    cost_usd: Decimal = Decimal(0)
+    unpriced: int = 0
+    """Calls whose price is unknown; they are missing in `cost_usd`."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            calls=self.calls + other.calls,
+            failed=self.failed + other.failed,
+            cost_usd=self.cost_usd + other.cost_usd,
+            unpriced=self.unpriced + other.unpriced,
+            tokens_in=self.tokens_in + other.tokens_in,
+            tokens_out=self.tokens_out + other.tokens_out,
+            tokens_cached=self.tokens_cached + other.tokens_cached,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpentOn:
+    """What one model cost for one purpose; the model as `provider:model`."""
+
+    purpose: Purpose
+    model: str
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """The sums over one stretch."""
+
+    lines: tuple[SpentOn, ...]
+
+    @property
+    def total(self) -> Spent:
+        return sum((line.spent for line in self.lines), start=Spent())
+
+    @property
+    def by_purpose(self) -> dict[Purpose, Spent]:
+        return _grouped(self.lines, lambda line: line.purpose)
+
+    @property
+    def by_model(self) -> dict[str, Spent]:
+        return _grouped(self.lines, lambda line: line.model)
+
+
+class StoredLedger:
+    """The ledger that `llm` writes to and asks for its limits."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def record(self, call: Call) -> None:
+        usage = call.usage
+        await self._store.run(
+            Q["record_call"],
+            space=call.caller.space,
+            id=call.id,
+            at=call.at,
+            agent=call.caller.agent,
+            session=call.caller.session,
+            purpose=call.purpose,
+            provider=call.provider,
+            model=call.model,
+            tokens_in=usage.tokens_in if usage else None,
+            tokens_out=usage.tokens_out if usage else None,
+            tokens_cached=usage.tokens_cached if usage else None,
+            cost_usd=call.cost_usd,
+            latency_ms=call.latency_ms,
+            ok=call.ok,
+            prompt_hash=call.prompt_hash,
+            job=call.caller.job,
+        )
+
+    async def tally(self, since: datetime, purpose: Purpose | None = None) -> Tally:
+        return Tally(**await self._store.one(Q["tally_calls"], since=since, purpose=purpose))
+
+
+async def session_costs(store: Store, *, space: SpaceId, session: SessionId) -> Costs:
+    return await _costs(store, space=space, session=session)
+
+
+async def day_costs(store: Store, *, space: SpaceId, now: datetime) -> Costs:
+    """Of the last 24 hours."""
+    return await _costs(store, space=space, since=now - DAY)
+
+
+async def lifetime_costs(store: Store, *, space: SpaceId) -> Costs:
+    return await _costs(store, space=space)
+
+
+async def _costs(
+    store: Store, *, space: SpaceId, session: SessionId | None = None, since: datetime | None = None
+) -> Costs:
+    rows = await store.all(Q["sum_costs"], space=space, session=session, since=since)
+    return Costs(
+        lines=tuple(
+            SpentOn(
+                purpose=Purpose(row.pop("purpose")),
+                model=f"{row.pop('provider')}:{row.pop('model')}",
+                spent=Spent(**row),
+            )
+            for row in rows
+        )
+    )
+
+
+def _grouped(lines: Iterable[SpentOn], key: Callable[[SpentOn], K]) -> dict[K, Spent]:
+    sums: dict[K, Spent] = {}
+    for line in lines:
+        sums[key(line)] = sums.get(key(line), Spent()) + line.spent
+    return sums

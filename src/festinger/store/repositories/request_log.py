@@ -1,0 +1,201 @@
+"""What happened to a request, afterwards?
+
+The log of the requests that memory served: by the id that their answers carried, kept for some days. It holds no
+word of a request unless somebody has set so.
+
+How is what waits in files written, and how are words cut out of it?
+
+A record is a line with its checksum, so that a torn or garbled one is known. Files that a living process holds are
+left to it: it brings what is in them to the database, where the words are cut out. Those that a dead one left behind,
+and lines that were set aside, are cut here. What a record means is its writer's matter.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from festinger.errors import NotFound
+from festinger.ids import AgentId, SessionId, SpaceId
+from festinger.store.paths import open_private
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+from festinger.text.blocks import Cut
+
+Q = queries_of("festinger.store")
+
+BATCH = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedRequest:
+    id: str
+    at: datetime
+    agent: AgentId
+    session: SessionId | None
+    route: str
+    model: str
+    status: int | None
+    """What the client was sent; none if it left before."""
+    memory: str
+    reason: str
+    ended: str | None
+    before_ms: float
+    after_ms: float
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def log_requests(transaction: Transaction, space: SpaceId, requests: Sequence[LoggedRequest]) -> None:
+    latest = {each.id: asdict(each) for each in requests}
+    # In one order everywhere, or two processes would wait for each other's rows.
+    rows = json.dumps([latest[key] for key in sorted(latest)], default=str)
+    await transaction.run(Q["log_requests"], space=space, rows=rows)
+
+
+async def find_request(store: Store, space: SpaceId, request: str) -> LoggedRequest:
+    row = await store.maybe(Q["find_request"], space=space, id=request)
+    if row is None:
+        raise NotFound(
+            f"There is no request `{request[:80]}` in the log.",
+            hint="Requests on chat routes are kept for `proxy.request_log_days`.",
+        )
+    return _request(row)
+
+
+async def list_requests(
+    store: Store,
+    space: SpaceId,
+    *,
+    session: SessionId | None = None,
+    before: datetime | None = None,
+    limit: int = 100,
+) -> list[LoggedRequest]:
+    """The newest first."""
+    rows = await store.all(Q["list_requests"], space=space, session=session, before=before, limit=limit)
+    return [_request(row) for row in rows]
+
+
+async def count_requests(store: Store, *, since: datetime) -> dict[tuple[str, str], int]:
+    """How many requests of all spaces there were, by what memory did for them and why."""
+    rows = await store.all(Q["count_requests"], since=since)
+    return {(row["memory"], row["reason"]): row["requests"] for row in rows}
+
+
+async def prune_requests(store: Store, *, before: datetime) -> int:
+    """Remove what is older, batch by batch; how many lines."""
+    removed = 0
+    while batch := await store.run(Q["prune_requests"], before=before, limit=BATCH):
+        removed += batch
+    return removed
+
+
+def _request(row: Mapping[str, Any]) -> LoggedRequest:
+    return LoggedRequest(
+        id=row["id"],
+        at=row["at"],
+        agent=row["agent_id"],
+        session=row["session_id"],
+        route=row["route"],
+        model=row["model"],
+        status=row["status"],
+        memory=row["memory"],
+        reason=row["reason"],
+        ended=row["ended"],
+        before_ms=row["before_ms"],
+        after_ms=row["after_ms"],
+        details=row["details"],
+    )
+
+
+ENDING = ".spool"
+BAD = "spool.bad"
+HEAD_BYTES = 9
+"""Eight hexadecimal digits of the checksum, and a blank."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A line that holds no record."""
+
+    line: bytes
+    reason: str
+    number: int = 0
+    file: str = ""
+
+
+def line_of(record: bytes) -> bytes:
+    """A record, which holds no line break, as a line."""
+    return b"%08x %b\n" % (crc32(record), record)
+
+
+def record_in(line: bytes) -> bytes | Refused:
+    """The record of a line, without its break."""
+    record = line[HEAD_BYTES:]
+    if len(line) < HEAD_BYTES or line[:HEAD_BYTES] != b"%08x " % crc32(record):
+        return Refused(line=line, reason="garbled")
+    return record
+
+
+def cut_files(folder: Path, cuts: Sequence[Cut]) -> int:
+    """Cut words out of every file of a folder that nobody holds; how many files held some."""
+    if not cuts or not folder.is_dir():
+        return 0
+    return sum(_cut_file(path, cuts) for path in sorted({*folder.glob(f"*{ENDING}"), folder / BAD}))
+
+
+def _cut_file(path: Path, cuts: Sequence[Cut]) -> bool:
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lines = path.read_bytes().splitlines()
+        kept = [_cut_line(line, cuts) for line in lines]
+        if kept == lines:
+            return False
+        _put_in_place(path, b"".join(line + b"\n" for line in kept))
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def _cut_line(line: bytes, cuts: Sequence[Cut]) -> bytes:
+    """A record is cut text by text and gets a new checksum; what is no record is cut as it stands."""
+    record = record_in(line)
+    try:
+        document = json.loads(record) if isinstance(record, bytes) else None
+    except ValueError:
+        document = None
+    if document is None:
+        return _cut_text(line, cuts)
+    clean = document
+    for cut in cuts:
+        clean = cut.out_of_json(clean)
+    return line if clean == document else line_of(json.dumps(clean, ensure_ascii=False).encode())[:-1]
+
+
+def _cut_text(line: bytes, cuts: Sequence[Cut]) -> bytes:
+    text = line.decode("utf-8", "surrogateescape")
+    for cut in cuts:
+        text = cut.out_of_json(text)
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _put_in_place(path: Path, data: bytes) -> None:
+    """Written beside and moved over it, so that a crash leaves one or the other."""
+    beside = path.with_name(f"{path.name}.cut")
+    handle = open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        os.write(handle, data)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    beside.replace(path)

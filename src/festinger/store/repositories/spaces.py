@@ -1,0 +1,268 @@
+"""Which spaces are there, and how does one begin and end?
+
+A space is the tenant: everything that is remembered belongs to one. Its id is made from its first name and
+never changes; its name may. Ending a space erases every row of it: what hangs on `space` by foreign key goes
+by itself, and a room whose rows may also belong to all spaces ('*') gives a query `erase_space` that
+takes its own away.
+
+Which settings did people change while Festinger ran?
+
+Rows of the table `config`, for all spaces ('*') or for one. They are written in the caller's transaction, so
+that the event which tells of the change stands or falls with it, and every process hears of it. Whether a
+value is allowed, and which source wins, is decided in `settings`: only what was validated there comes here.
+
+Which processes have lived on this store, and how did they end?
+
+Each process writes a row when it begins and completes it when it ends well. A row that is still open although
+its process is gone is a crash: the next process on that machine finds it and says so. The sums (age,
+restarts, time awake) are what the agent knows about its own life.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import count
+from uuid import UUID
+
+import psutil
+
+from festinger.errors import BadInput, NotFound, Refused
+from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.store.cache_invalidation import raise_version
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import Query, queries_of
+
+Q = queries_of("festinger.store")
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
+ID_CHARS = 63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    id: SpaceId
+    name: str
+    created_at: datetime
+    settings_version: int
+
+
+def checked_name(name: str) -> str:
+    """`name`, if a space may be called so."""
+    if not NAME.fullmatch(name):
+        raise BadInput(
+            f"`{name[:80]}` cannot name a space.",
+            hint="Use up to 63 small letters, digits and hyphens, beginning with a letter.",
+        )
+    return name
+
+
+def free_id(name: str, taken: Iterable[str]) -> SpaceId:
+    """The id of a new space: its name, with a number behind it if an older space has that id."""
+    used = set(taken)
+    for number in count(1):
+        ending = f"-{number}" if number > 1 else ""
+        if (candidate := name[: ID_CHARS - len(ending)] + ending) not in used:
+            return SpaceId(candidate)
+    raise AssertionError("count never ends")
+
+
+async def spaces(store: Store) -> list[Space]:
+    """Every space, oldest first."""
+    return [Space(**row) for row in await store.all(Q["spaces"])]
+
+
+async def find_space(store: Store, name: str) -> Space:
+    """The space that is called so, or has this id."""
+    row = await store.maybe(Q["find_space"], name=name)
+    if row is None:
+        raise NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces` lists them.")
+    return Space(**row)
+
+
+async def create_space(transaction: Transaction, name: str, *, at: datetime) -> Space:
+    """A new, empty space. A name that is taken is `Refused`."""
+    taken = [row["id"] for row in await transaction.all(Q["space_ids"])]
+    row = await transaction.one(Q["create_space"], id=free_id(checked_name(name), taken), name=name, at=at)
+    return Space(**row)
+
+
+async def rename_space(transaction: Transaction, space: SpaceId, *, name: str) -> Space:
+    """Give a space another name; its id stays."""
+    row = await transaction.maybe(Q["rename_space"], space=space, name=checked_name(name))
+    if row is None:
+        raise NotFound(f"There is no space `{space}`.")
+    return Space(**row)
+
+
+async def delete_space(
+    transaction: Transaction, space: SpaceId, *, typed_name: str, erasers: Sequence[Query] = ()
+) -> int:
+    """Erase a space and every row of it, for ever; how many rows that were.
+
+    The person must have typed its name. `erasers` are the `erase_space` queries of the other rooms. Large
+    spaces take long: give a patient transaction.
+    """
+    if space == MAIN_SPACE:
+        raise Refused("`main` cannot be deleted: everything that names no space lives in it.")
+    name = await transaction.maybe(Q["lock_space"], space=space)
+    if name is None:
+        raise NotFound(f"There is no space `{space}`.")
+    if typed_name != name["name"]:
+        raise Refused("The name that was typed is not that of the space.", hint="Type it exactly.")
+    before = await transaction.value(Q["rows_deleted"])
+    for eraser in (*erasers, *(Q[name] for name in OWN_ERASERS)):
+        await transaction.run(eraser, space=space)
+    return int(await transaction.value(Q["rows_deleted"]) - before)
+
+
+OWN_ERASERS = (
+    "forget_cached",
+    "erase_config",
+    "erase_console_sessions",
+    "erase_api_keys",
+    "erase_cache_versions",
+    "delete_space",
+)
+"""In this order: the others are told what is gone while it is still counted."""
+
+
+ROOM = "settings"
+"""The name under which changes of these rows are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigRow:
+    space: SpaceId
+    key: str
+    value: str
+    updated_at: datetime
+    updated_by: str
+
+
+async def config_rows(store: Store, *, space: SpaceId | None = None) -> list[ConfigRow]:
+    """Every row, or those of one space."""
+    rows = await store.all(Q["config_rows"], space=space)
+    return [ConfigRow(**row) for row in rows]
+
+
+async def find_config(transaction: Transaction, *, space: SpaceId, key: str) -> str | None:
+    """The value of one row, kept from changing until the transaction ends."""
+    row = await transaction.maybe(Q["lock_config"], space=space, key=key)
+    return str(row["value"]) if row else None
+
+
+async def put_config(transaction: Transaction, row: ConfigRow) -> str | None:
+    """Write a row; the value that it replaces, if there was one."""
+    before = await find_config(transaction, space=row.space, key=row.key)
+    await transaction.run(
+        Q["put_config"], space=row.space, key=row.key, value=row.value, at=row.updated_at, by=row.updated_by
+    )
+    await _count(transaction, row.space)
+    return before
+
+
+async def delete_config(transaction: Transaction, *, space: SpaceId, key: str) -> str | None:
+    """Take a row away, so that the next weaker source counts; the value that it had, if it was there."""
+    gone = await transaction.maybe(Q["delete_config"], space=space, key=key)
+    if gone is None:
+        return None
+    await _count(transaction, space)
+    return str(gone["value"])
+
+
+async def _count(transaction: Transaction, space: SpaceId) -> None:
+    await transaction.run(Q["raise_settings_version"], space=space)
+    await raise_version(transaction, space=space, room=ROOM)
+
+
+START_SLACK = timedelta(seconds=2)
+"""The system's start time of a process and our clock differ by rounding and by small steps of the clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    id: UUID
+    door: str
+    version: str
+    host: str
+    pid: int
+    started_at: datetime
+    stopped_at: datetime | None = None
+    clean: bool | None = None
+    """None while it runs; false when it was found gone without a word."""
+    pins: tuple[str, ...] = ()
+    """Settings on which its own environment or command line has the last word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """What all runs together say."""
+
+    runs: int
+    crashes: int
+    since: datetime | None
+    awake: timedelta
+    """Time in which processes ran that ended well, and in this one. How long a crashed one ran is not known."""
+
+    @property
+    def restarts(self) -> int:
+        return max(0, self.runs - 1)
+
+
+IsAlive = Callable[[Run], bool]
+
+
+def is_alive(run: Run) -> bool:
+    """Whether the process of a run of this machine is still there; a process that took over its number is not it."""
+    try:
+        process = psutil.Process(run.pid)
+        born, state = process.create_time(), process.status()
+    except psutil.NoSuchProcess:
+        return False
+    # One that ended and was not collected by its parent yet still has its number.
+    return state != psutil.STATUS_ZOMBIE and born <= (run.started_at + START_SLACK).timestamp()
+
+
+async def begin(transaction: Transaction, run: Run, *, is_alive: IsAlive = is_alive) -> list[Run]:
+    """Write that a process begins; the runs of this machine that are found to have crashed, each told once."""
+    rows = await transaction.all(Q["lock_unfinished_runs"], host=run.host)
+    crashed = [before for before in map(_run, rows) if not is_alive(before)]
+    await transaction.run(Q["mark_crashed"], ids=[before.id for before in crashed])
+    await transaction.run(
+        Q["begin_run"],
+        id=run.id,
+        door=run.door,
+        version=run.version,
+        host=run.host,
+        pid=run.pid,
+        at=run.started_at,
+        pins=list(run.pins),
+    )
+    return crashed
+
+
+async def runs_that_pin(store: Store, key: str, *, host: str, is_alive: IsAlive = is_alive) -> list[Run]:
+    """The processes for which a setting is pinned; of this machine those that are still there."""
+    found = [_run(row) for row in await store.all(Q["runs_that_pin"], key=key)]
+    return [run for run in found if run.host != host or is_alive(run)]
+
+
+async def end(store: Store, run: UUID, *, at: datetime) -> None:
+    """Write that a process ended well."""
+    await store.run(Q["end_run"], id=run, at=at)
+
+
+async def latest_crash(store: Store, *, since: datetime) -> Run | None:
+    """The last run that began after `since` and crashed, for `doctor`."""
+    row = await store.maybe(Q["latest_crash"], since=since)
+    return _run(row) if row else None
+
+
+async def life(store: Store, *, now: datetime) -> Life:
+    """What all runs together say `now`; overlapping ones are counted each."""
+    return Life(**await store.one(Q["sum_runs"], now=now))
+
+
+def _run(row: dict[str, object]) -> Run:
+    return Run(**row)  # type: ignore[arg-type]

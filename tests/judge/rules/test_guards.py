@@ -1,0 +1,97 @@
+"""What keeps two statements from being the same?"""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from festinger.judge.model import Guard
+from festinger.judge.rules.guards import compare
+from festinger.judge.rules.parse import read
+
+MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+
+def guards(old: str, new: str) -> tuple[Guard, ...]:
+    return compare(read(old, said_at=MONDAY), read(new, said_at=MONDAY)).guards
+
+
+FIRES = {
+    "number": ("the laptop has 16 GB", "the laptop has 32 GB", Guard.NUMBER),
+    "number in words": ("seven people came", "eight people came", Guard.NUMBER),
+    "percent": ("sales rose by 5 %", "sales rose by 6 percent", Guard.NUMBER),
+    "currency": ("it costs $5", "it costs €5", Guard.UNIT),
+    "unit": ("a call takes 5 ms", "a call takes 5 s", Guard.UNIT),
+    "date": ("on 3 May we met", "on 4 May we met", Guard.DATE),
+    "relative day": ("we met yesterday", "we met on 2026-01-03", Guard.DATE),
+    "tense": ("Anna is chair", "Anna was chair", Guard.DATE),
+    "negation": ("retry the job", "do not retry the job", Guard.NEGATION),
+    "negation cut short": ("it works", "it doesn't works", Guard.NEGATION),
+    "antonym": ("it improves ranking", "it regresses ranking", Guard.ANTONYM),
+    "prefix": ("the path is stable", "the path is unstable", Guard.ANTONYM),
+    "another of its kind": ("a red door opens", "a blue door opens", Guard.ANTONYM),
+    "quantifier": ("all tests pass", "some tests pass", Guard.QUANTIFIER),
+    "modal": ("it must run", "it may run", Guard.QUANTIFIER),
+    "condition": ("ship it", "ship it if green", Guard.QUANTIFIER),
+    "version": ("we use Python 3.11", "we use Python 3.12", Guard.NAME),
+    "trailing zero": ("we use Python 3.1", "we use Python 3.10", Guard.NAME),
+    "name": ("mail goes to Anna", "mail goes to Bert", Guard.NAME),
+    "path": ("logs lie in var/log", "logs lie in var/tmp", Guard.NAME),
+    "address": ("write to a@b.org", "write to c@b.org", Guard.NAME),
+    "person": ("I trust her", "I trust him", Guard.NAME),
+    "order": ("Anna manages Ben", "Ben manages Anna", Guard.ORDER),
+    "direction": ("the train goes to Oslo", "the train goes from Oslo", Guard.ORDER),
+    "slot": ("Anna lives in Paris", "Anna lives in Rome", Guard.SLOT),
+}
+
+
+@pytest.mark.requirement("J-04")
+@pytest.mark.parametrize(("old", "new", "guard"), FIRES.values(), ids=FIRES)
+def test_a_guard_fires_for_what_it_is_there_for(old: str, new: str, guard: Guard):
+    assert guard in guards(old, new)
+    assert guard in guards(new, old)
+
+
+QUIET = {
+    "converted bytes": ("the file has 1.5 GB", "the file has 1500 MB"),
+    "converted time": ("it takes 90 min", "it takes 1.5 h"),
+    "separators": ("1,000 people came", "1000 people came"),
+    "words": ("twenty two people came", "22 people came"),
+    "percent sign": ("a share of 5 %", "a share of 5 percent"),
+    "dates": ("we met on 2025-05-03", "we met on 3 May 2025"),
+    "resolved days": ("we met yesterday", "we met on 4 January 2026"),
+    "two negations": ("it is never not open", "it is open"),
+    "articles": ("the door opens", "a door opens"),
+}
+
+
+@pytest.mark.requirement("J-04")
+@pytest.mark.parametrize(("old", "new"), QUIET.values(), ids=QUIET)
+def test_what_is_only_written_otherwise_sets_off_no_guard(old: str, new: str):
+    assert guards(old, new) == ()
+
+
+@pytest.mark.requirement("J-04")
+def test_each_guard_says_why():
+    compared = compare(read("all 5 tests pass"), read("some 6 tests pass"))
+
+    assert compared.why(Guard.NUMBER) == "The numbers differ: 5 and 6."
+    assert "all, some" in compared.why(Guard.QUANTIFIER)
+    assert compared.why(Guard.DATE) == ""
+
+
+NUMBERS = st.integers(0, 10**6)
+
+
+@given(one=NUMBERS, other=NUMBERS)
+def test_two_numbers_part_and_one_does_not(one: int, other: int):
+    fired = Guard.NUMBER in guards(f"the hall holds {one} people", f"the hall holds {other:,} people")
+
+    assert fired == (one != other)
+
+
+@given(amount=st.integers(1, 10_000))
+def test_a_converted_quantity_is_the_same_quantity(amount: int):
+    assert guards(f"the disk has {amount} GB", f"the disk has {amount * 1000} MB") == ()
+    assert Guard.UNIT in guards(f"the disk has {amount} GB", f"the disk has {amount} MB")

@@ -1,0 +1,78 @@
+"""Examples: those that come along, those of a file, and what a person's word teaches."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from festinger.embedding.calibration import LEAST_PAIRS
+from festinger.errors import BadInput
+from festinger.judge.calibration import Example, Label, bundled_examples, decided, read_examples
+from festinger.judge.model import Relation
+
+RELATIONS = [relation for relation in Relation if relation is not Relation.UNSURE]
+
+
+@pytest.mark.requirement("M-26")
+def test_the_bundled_examples_are_enough_for_every_threshold_and_none_stands_twice():
+    examples = bundled_examples()
+    counted = Counter(each.label for each in examples)
+
+    for label in (
+        Label.SAME,
+        Label.UNRELATED,
+        Label.NEGATION,
+        Label.SAME_SUBJECT,
+        Label.OTHER_SUBJECT,
+        Label.CENSORED,
+        Label.ALLOWED,
+    ):
+        assert counted[label] >= LEAST_PAIRS, label
+    assert {Label.UPDATE, Label.CONTRADICTS, Label.REFINES} <= set(counted)
+    assert len({(each.a, each.b) for each in examples}) == len(examples)
+
+
+@pytest.mark.requirement("M-26")
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_every_relation_of_the_judges_is_a_label_of_a_file(relation: Relation, tmp_path: Path):
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(f'\n{{"a": "one", "b": "two\u2028", "label": "{relation}"}}\n', encoding="utf-8")
+
+    assert read_examples(file) == [Example(a="one", b="two\u2028", label=Label(relation.value))]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a": "x", "b": "y", "label": "unsure"}',
+        '{"a": "x", "b": "y", "label": "same", "c": 1}',
+        '{"a": 1}',
+        "not json",
+    ],
+    ids=["a relation that teaches nothing", "one field too many", "a number for a text", "no JSON"],
+)
+def test_the_first_line_that_is_no_pair_is_named(line: str, tmp_path: Path):
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(f'{{"a": "x", "b": "y", "label": "same"}}\n{line}\n')
+
+    with pytest.raises(BadInput, match=r"pairs\.jsonl:2 is no pair"):
+        read_examples(file)
+
+
+def test_a_persons_word_teaches_that_two_names_are_of_one_subject_unless_both_hold_apart():
+    told = ("The server has 16 GB", "Our server has 32 GB")
+
+    update = decided(*told, Relation.UPDATE, subjects=("the server", "our server"))
+    apart = decided(*told, Relation.UNRELATED, subjects=("the server", "our server"))
+    nameless = decided(*told, Relation.SAME, subjects=(None, "our server"))
+    equal = decided(*told, Relation.SAME, subjects=("server", "server"))
+
+    assert update == [
+        Example(a=told[0], b=told[1], label=Label.UPDATE),
+        Example(a="the server", b="our server", label=Label.SAME_SUBJECT),
+    ]
+    assert [each.label for found in (apart, nameless, equal) for each in found] == [
+        Label.UNRELATED,
+        Label.SAME,
+        Label.SAME,
+    ]
