@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from festinger.memory.extract.classifier import BIAS, WEIGHTS, encoder_text
-from festinger.memory.extract.clauses import Clause, split_clauses
-from festinger.memory.extract.features import features_of
+from festinger.memory.extract.clauses import Clause, features_of, split_clauses
 
 DATA = Path(__file__).with_name("statements.jsonl")
 FOLDS = 10

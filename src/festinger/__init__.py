@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from festinger.events.event import Event as Event
     from festinger.ids import Origin as Origin
     from festinger.memory.censors.censor import Censor as Censor
+    from festinger.memory.confidence import Weight as Weight
     from festinger.memory.episodes.episode import Episode as Episode
-    from festinger.memory.kinds import Kind as Kind
-    from festinger.memory.learned import Learned as Learned
-    from festinger.memory.weight import Weight as Weight
-    from festinger.memory.why import Why as Why
+    from festinger.memory.learn.result import Learned as Learned
+    from festinger.memory.model import Kind as Kind
+    from festinger.memory.query import Why as Why
     from festinger.proposals.proposal import Proposal as Proposal
     from festinger.proposals.verdict import Verdict as Verdict
     from festinger.settings.tree import Settings as Settings
@@ -53,15 +53,15 @@ _HOMES = {
     "Censor": "festinger.memory.censors.censor",
     "Event": "festinger.events.event",
     "FestingerError": "festinger.errors",
-    "Kind": "festinger.memory.kinds",
-    "Learned": "festinger.memory.learned",
+    "Kind": "festinger.memory.model",
+    "Learned": "festinger.memory.learn.result",
     "Memory": "festinger.app.memory",
     "Origin": "festinger.ids",
     "Proposal": "festinger.proposals.proposal",
     "Settings": "festinger.settings.tree",
     "Verdict": "festinger.proposals.verdict",
-    "Weight": "festinger.memory.weight",
-    "Why": "festinger.memory.why",
+    "Weight": "festinger.memory.confidence",
+    "Why": "festinger.memory.query",
     "open": "festinger.app.memory",
 }
 

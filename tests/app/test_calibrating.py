@@ -13,9 +13,9 @@ from festinger.embedding.profiles import FILE, Threshold
 from festinger.ids import MAIN_SPACE
 from festinger.judge.calibration import Example, Label
 from festinger.judge.model import Relation, by_person
-from festinger.memory.decision import Action
-from festinger.memory.memory import Memory as Remembered
-from festinger.memory.pairs import pair_between
+from festinger.memory.late_judgements import pair_between
+from festinger.memory.learn.decision import Action
+from festinger.memory.model import Memory as Remembered
 
 PROVIDERS = Start(providers=True)
 COLOURS = ("amber", "azure", "coral", "ebony", "ivory", "olive", "pearl", "scarlet", "teal", "umber")

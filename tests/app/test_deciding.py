@@ -11,11 +11,10 @@ from tests.jobs.desk import drain
 
 from festinger.app.deciding import TAKE_UP
 from festinger.ids import MAIN_SPACE, Origin, SessionId
-from festinger.memory.censors.changing import escalate
-from festinger.memory.censors.checking import check
-from festinger.memory.censors.making import Rule, add, page, strikes
-from festinger.memory.censors.misfires import false_positive
-from festinger.memory.episodes.keeping import open_episode
+from festinger.memory.censors.check import check
+from festinger.memory.censors.edit import Rule, add, escalate, page, strikes
+from festinger.memory.censors.escalation import false_positive
+from festinger.memory.episodes.store import open_episode
 from festinger.proposals.proposal import Type
 from festinger.proposals.receiving import receive
 from festinger.proposals.verdict import Channel, Kind, Said

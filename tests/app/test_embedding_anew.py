@@ -12,10 +12,10 @@ from festinger.app.status import status
 from festinger.app.wiring import App, Start
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
 from festinger.jobs.dead_letters import list_jobs
-from festinger.memory.given import Given
-from festinger.memory.learn import learn
-from festinger.memory.memory import Place
-from festinger.memory.reembedding import REEMBED
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Place
+from festinger.memory.reembed import REEMBED
 
 HERE = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("s1"))
 OLD, NEW = "hashed:64", "hashed:32"

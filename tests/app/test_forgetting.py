@@ -14,17 +14,16 @@ from tests.memory.oblivion import places_of
 import festinger
 from festinger.app.forgetting import forgetting_of
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
-from festinger.memory.repairing import Mode
-from festinger.memory.selector import Selector
-from festinger.memory.undoing import undo
-from festinger.outcomes.desk import Reporter
+from festinger.memory.erasure.repair import Mode
+from festinger.memory.erasure.selector import Selector
+from festinger.memory.undo import undo
+from festinger.outcomes.model import Reporter
 from festinger.proposals.proposal import State
 from festinger.proposals.sighting import REFLECTION, Sighted, Suggestion
-from festinger.world.encounters import text_hash
-from festinger.world.knowing import iknowthat
-from festinger.world.learning import write_claims
-from festinger.world.recollector import Place as Seat
-from festinger.world.recollector import Said
+from festinger.world.counts import text_hash
+from festinger.world.learn import iknowthat, write_claims
+from festinger.world.recall import Place as Seat
+from festinger.world.recall import Said
 
 EPISODE, TOLD, ASKED = (UUID(int=number) for number in (1, 2, 3))
 HOME = "Ada lives at Elm Road."

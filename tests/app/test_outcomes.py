@@ -17,8 +17,8 @@ from festinger.errors import NotFound, StoreDown
 from festinger.ids import MAIN_SPACE, AgentId, SessionId
 from festinger.jobs.queue import tick
 from festinger.judge.model import Opinion
-from festinger.memory.decision import Action
-from festinger.memory.pairs import pair_between
+from festinger.memory.late_judgements import pair_between
+from festinger.memory.learn.decision import Action
 from festinger.observability.metrics import OUTCOMES_SKIPPED
 
 HARBOUR = "The harbour office of Lisgate opens at 0730."

@@ -12,7 +12,7 @@ from festinger.app.wiring import Start
 from festinger.errors import BadSetting
 from festinger.ids import MAIN_SPACE
 from festinger.judge.cascade import Cascade
-from festinger.memory.decision import Action
+from festinger.memory.learn.decision import Action
 
 PROVIDERS = Start(providers=True)
 

@@ -12,11 +12,10 @@ from tests.jobs.desk import drain, rows
 from festinger.app.wiring import Start
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.jobs.queue import tick
-from festinger.memory.episodes.keeping import append
-from festinger.memory.given import Given
-from festinger.memory.kinds import Kind
-from festinger.memory.learn import learn
-from festinger.memory.memory import Place
+from festinger.memory.episodes.store import append
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Kind, Place
 from festinger.observability.metrics import DORMANT
 from festinger.retrieval.turns import index_turns
 

@@ -17,10 +17,10 @@ from festinger.errors import AlreadyRunning
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Cause, Origin, SessionId
 from festinger.jobs.queue import latest_due, next_due, tick
 from festinger.settings.sources import Row
-from festinger.world.edge import Source, Statement
-from festinger.world.recollector import Place, Said
+from festinger.world.model import Source, Statement
+from festinger.world.recall import Place, Said
 from festinger.world.state import state
-from festinger.world.vocabulary import SEED_DIMENSIONS, dimensions
+from festinger.world.write import SEED_DIMENSIONS, dimensions
 
 PLACE = Place(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
 

@@ -31,7 +31,7 @@ EXCUSED = {
 WRITERS = {"src/festinger/settings/reference.py": "run by hand to write a page of the docs"}
 
 LONGEST_FUNCTION = 60
-LONGEST_MODULE = 500
+LONGEST_MODULE = 600
 
 
 def words(module: Module) -> set[str]:

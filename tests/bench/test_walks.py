@@ -11,9 +11,9 @@ import pytest
 from festinger.bench.run import throw_away_folder
 from festinger.bench.suite import Bench
 from festinger.bench.walks import COUNTS, WALKS, Walk, measure, noted_calls, recorded_walks
-from festinger.consolidation.rules import ruling
-from festinger.memory.supersede import supersede_all
-from festinger.memory.undoing import undo
+from festinger.consolidation.arbiter import ruling
+from festinger.memory.learn.supersede import supersede_all
+from festinger.memory.undo import undo
 from festinger.proposals.carrying import carry_out
 from festinger.proxy.injection.budget import fitted
 from festinger.retrieval.recall import recall

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.world.case import Case
-from festinger.world.conflicts import Conflict
-from festinger.world.edge import UrdEdge
+from festinger.world.conflicts import Case, Conflict
+from festinger.world.model import UrdEdge
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 CAUSE = {

@@ -7,7 +7,7 @@ from tests.consolidation.cases import CAUSE, EDGE, NOW, case
 
 from festinger.consolidation.arbiter import Answered, against, opinion, question
 from festinger.llm.providers.scripted import scripted_model
-from festinger.world.case import Case
+from festinger.world.conflicts import Case
 from festinger.world.decisions import Judge, Verdict
 
 PERSONS = EDGE._replace(person_stated=True)

@@ -12,7 +12,7 @@ from festinger.llm.model import Model
 from festinger.llm.providers.scripted import Fail, scripted_model
 from festinger.store.pool import Store
 from festinger.world.decisions import undo
-from festinger.world.edge import Source
+from festinger.world.model import Source
 from festinger.world.state import state
 
 

@@ -21,8 +21,8 @@ from festinger.clock import system_clock
 from festinger.embedding.embedder import Supplies
 from festinger.embedding.registry import open_embedder
 from festinger.ids import SpaceId, id_maker
-from festinger.memory.given import Given
-from festinger.memory.learn import learn
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
 from festinger.settings.tree import StoreSettings
 from festinger.store import connection
 from festinger.store.pool import open_store

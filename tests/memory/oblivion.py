@@ -5,8 +5,7 @@ from pathlib import Path
 from tests.jobs.desk import rows
 from tests.memory.remembering import Mind
 
-from festinger.memory.ban import is_forgotten_by
-from festinger.memory.forgetting import Eraser, LetGo
+from festinger.memory.erasure.erase import Eraser, LetGo, is_forgotten_by
 from festinger.store.erasure import Ledger, open_ledger
 from festinger.store.pool import Store
 

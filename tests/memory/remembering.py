@@ -33,16 +33,15 @@ from festinger.judge.cascade import ModelFor, no_model
 from festinger.judge.cascade import Terms as JudgeTerms
 from festinger.judge.model import Current, Judgement, Pair, Relation
 from festinger.judge.records import Desk as JudgeDesk
-from festinger.memory.desk import Desk, Step, Surfaced, Terms, nothing_surfaced, pass_by
-from festinger.memory.given import Given
-from festinger.memory.judges import Judges
-from festinger.memory.learn import learn
-from festinger.memory.learned import Learned
-from festinger.memory.memory import Memory, Place, memory_of
+from festinger.memory.deps import Desk, Judges, Step, Surfaced, Terms, nothing_surfaced, pass_by
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Memory, Place, memory_of
 from festinger.settings.beliefs import MemorySettings, WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
-from festinger.world.desk import Desk as WorldDesk
+from festinger.world.model import Desk as WorldDesk
 
 REFERENCE = replace(bundled_profiles()["reference"], name="scripted:near", dimensions=3, kinds={})
 DAY = timedelta(days=1)

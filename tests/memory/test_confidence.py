@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import Origin
-from festinger.memory.confidence import Belief, signalled, signalled_passively
-from festinger.memory.corroboration import Counts, Uncounted, corroborated, uncounted
+from festinger.memory.confidence import (
+    Belief,
+    Counts,
+    Uncounted,
+    corroborated,
+    signalled,
+    signalled_passively,
+    uncounted,
+)
 
 SIGNALS = st.floats(0, 1)
 

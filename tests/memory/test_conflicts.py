@@ -8,13 +8,13 @@ from tests.memory.remembering import Mind, events, known, memories, now, says, t
 
 from festinger.errors import BadDecision, Refused, Stale
 from festinger.ids import MAIN_SPACE
-from festinger.memory.decision import Action
-from festinger.memory.given import Given
-from festinger.memory.kinds import Status
-from festinger.memory.learn import learn
-from festinger.memory.learned import Learned
-from festinger.memory.revising import archive, let_change
-from festinger.memory.settling import settle, unsettle
+from festinger.memory.conflicts import settle, unsettle
+from festinger.memory.edit import archive, let_change
+from festinger.memory.learn.decision import Action
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Status
 from festinger.store.pool import Store, Transaction
 from festinger.world.conflicts import Conflict, conflicts
 from festinger.world.decisions import Judge, Verdict, decide, undo

@@ -5,8 +5,8 @@ from tests.memory.remembering import Mind, known, memories, now, says
 
 from festinger.errors import NotFound
 from festinger.ids import SpaceId
-from festinger.memory.decision import Action
-from festinger.memory.history import page
+from festinger.memory.learn.decision import Action
+from festinger.memory.query import page
 from festinger.store.pool import Store
 from festinger.store.repositories.spaces import create_space
 

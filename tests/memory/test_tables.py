@@ -89,4 +89,4 @@ def test_there_is_one_way_in():
     ]
 
     assert statements == [(Path("memory/queries.sql"), "memory")]
-    assert callers == [Path("memory/storing.py")]
+    assert callers == [Path("memory/learn/store.py")]

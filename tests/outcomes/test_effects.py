@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.memory.confidence import Belief, signalled
-from festinger.memory.weight import Weight
-from festinger.outcomes.effects import Move, State, move, moved, weight_of
-from festinger.outcomes.outcome import How
-from festinger.outcomes.rhythm import PERIODS, Cycle, Rhythm, scaled
+from festinger.memory.confidence import Belief, Weight, signalled
+from festinger.outcomes.effects import PERIODS, Cycle, Move, Rhythm, State, move, moved, scaled, weight_of
+from festinger.outcomes.model import How
 from festinger.settings.outcomes import OutcomesSettings
-from festinger.world.corroboration import Outcome
+from festinger.world.model import Outcome
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 UPSTREAM = OutcomesSettings(discharge="upstream")

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from festinger.outcomes.edges import edge_of
+from festinger.outcomes.effects import edge_of
 from festinger.outcomes.inference import Turn, TurnNote, infer, read_turn
-from festinger.world.corroboration import Outcome
+from festinger.world.model import Outcome
 
 LISGATE = TurnNote(
     id="0197aaaa-0000-7000-8000-000000000001", text="The harbour office of Lisgate opens at 0730."

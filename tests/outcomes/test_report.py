@@ -12,13 +12,13 @@ from tests.world.worldly import Bench, table
 
 from festinger.errors import BadInput, FestingerError, Replayed, UnknownOutcome
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.memory.learned import Learned
-from festinger.memory.selector import Selector
-from festinger.outcomes.outcome import How
-from festinger.outcomes.repairing import take_back, verify
+from festinger.memory.erasure.selector import Selector
+from festinger.memory.learn.result import Learned
+from festinger.outcomes.model import How
+from festinger.outcomes.replay import take_back, verify
 from festinger.store.pool import Store
-from festinger.world.corroboration import Outcome
 from festinger.world.decisions import Judge, Verdict, decide, undo
+from festinger.world.model import Outcome
 from festinger.world.state import state
 
 

@@ -8,13 +8,12 @@ from tests.jobs.desk import rows
 from tests.memory.remembering import Mind, known
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.outcomes import ObservationProtocol
-from festinger.outcomes.desk import Desk, Reporter, Step, pass_by
-from festinger.outcomes.outcome import How
+from festinger.outcomes.model import Desk, How, Reporter, Step, pass_by
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store
-from festinger.world.desk import Desk as WorldDesk
+from festinger.world.model import Desk as WorldDesk
 
 SENTENCES = [
     "The harbour office of Lisgate opens at 0730.",

@@ -11,7 +11,7 @@ from tests.proposals.proposing import Room
 
 from festinger.errors import Stale
 from festinger.ids import MAIN_SPACE, AgentId, MemoryId, Origin, SessionId
-from festinger.memory.selector import Selector
+from festinger.memory.erasure.selector import Selector
 from festinger.proposals.counting import Limits, freed
 from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.repairing import Withdrawn, give_back, take_back

@@ -26,8 +26,8 @@ from festinger.proxy.modelfiles import FindModelfile, none_known
 from festinger.proxy.noting import Noting
 from festinger.proxy.requests.kind import Kind
 from festinger.settings.tree import ProxySettings, Settings
+from festinger.world.recall import Place, Said
 from festinger.world.recollection import Note, Recollection
-from festinger.world.recollector import Place, Said
 
 ANSWER = b'{"model":"m","message":{"role":"assistant","content":"Certainly."},"done":true}'
 PATIENT_MS = 10_000

@@ -24,8 +24,8 @@ from festinger.proxy.requests.kind import Kind
 from festinger.proxy.requests.untouched import Untouched
 from festinger.proxy.routes import route_of
 from festinger.settings.tree import ProxySettings
+from festinger.world.recall import Place, Said
 from festinger.world.recollection import Recollection
-from festinger.world.recollector import Place, Said
 
 
 def raises(*_given: Any, **_more: Any) -> Any:

@@ -12,8 +12,8 @@ from festinger.observability.metrics import PROXY_MEMORY
 from festinger.proxy.injection.block import Line, NoteRef
 from festinger.proxy.injection.corrections import Present
 from festinger.settings.tree import ProxySettings
+from festinger.world.recall import Place, Said
 from festinger.world.recollection import Recollection
-from festinger.world.recollector import Place, Said
 
 B = block_of("ramanujan: [type] server")
 

@@ -16,7 +16,7 @@ from festinger.proxy.memories import CUE_CHARS, cue_of, memory_notes
 from festinger.proxy.questions import MOST_OPEN
 from festinger.proxy.requests.kind import Kind
 from festinger.proxy.restating import restated_memories
-from festinger.world.recollector import Said
+from festinger.world.recall import Said
 
 PORT = remembered(1, "ramanujan listens on port 4022.")
 LUNCH = remembered(2, "Lunch is at noon.")

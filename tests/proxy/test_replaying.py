@@ -12,10 +12,10 @@ from tests.proxy.test_writer import capture
 from festinger.app.forgetting import forgetting_of
 from festinger.app.wiring import App, Start
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
-from festinger.memory.given import Given
-from festinger.memory.learn import learn
-from festinger.memory.memory import Place
-from festinger.memory.selector import Selector
+from festinger.memory.erasure.selector import Selector
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Place
 from festinger.proxy.capture import Capture
 from festinger.proxy.entries import record_of
 from festinger.proxy.replaying import as_remembered

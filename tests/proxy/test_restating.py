@@ -7,9 +7,8 @@ import pytest
 from festinger.proxy.injection.block import Line, graph_line
 from festinger.proxy.injection.corrections import Present
 from festinger.proxy.restating import edge_note, restated
-from festinger.world.concept import SoasRow
-from festinger.world.edge import UrdEdge
-from festinger.world.world import World
+from festinger.world.graph import World
+from festinger.world.model import SoasRow, UrdEdge
 
 TYPE, GNOMMOWEB, REPO, CONTAINER, HOST, RAMANUJAN = range(1, 7)
 WORDS = ("type", "gnommoweb", "repo", "container", "host", "ramanujan")

@@ -19,8 +19,8 @@ from festinger.proxy.attending import Attended
 from festinger.proxy.guard import Visit
 from festinger.proxy.headers import RawHeaders
 from festinger.settings.tree import LoopSettings, ProxySettings, Settings
+from festinger.world.recall import Place, Said
 from festinger.world.recollection import Recollection
-from festinger.world.recollector import Place, Said
 
 QUICK = (3, 4, 5, 6)
 """Thresholds that are reached in a few requests."""

@@ -11,8 +11,8 @@ from tests.memory.remembering import Mind, says
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SpaceId
-from festinger.memory.episodes.keeping import append
-from festinger.memory.memory import Place
+from festinger.memory.episodes.store import append
+from festinger.memory.model import Place
 from festinger.retrieval.counting import recount
 from festinger.retrieval.desk import Desk, Terms
 from festinger.retrieval.recall import recall

@@ -16,10 +16,10 @@ from festinger.embedding.embedder import CheckedEmbedder, Rows, Supplies
 from festinger.embedding.profiles import Profile, Purpose, bundled_profiles
 from festinger.embedding.providers.hashed import HashedEngine
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
-from festinger.memory.decision import Action
-from festinger.memory.kinds import Kind
-from festinger.memory.reembedding import progress, reembed
-from festinger.memory.revising import edit
+from festinger.memory.edit import edit
+from festinger.memory.learn.decision import Action
+from festinger.memory.model import Kind
+from festinger.memory.reembed import progress, reembed
 from festinger.retrieval.arms import RANKED_FROM, CueRead, Probe, find, parts_searched, read_words
 from festinger.retrieval.candidate import numbers
 from festinger.retrieval.cue import read_cue

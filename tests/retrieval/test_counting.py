@@ -9,7 +9,7 @@ from tests.memory.remembering import texts
 from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
-from festinger.memory.revising import archive, edit
+from festinger.memory.edit import archive, edit
 from festinger.retrieval import counting
 from festinger.retrieval.arms import find, read_words
 from festinger.retrieval.candidate import MEMORY

@@ -7,9 +7,9 @@ import pytest
 from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
-from festinger.memory.revising import archive
-from festinger.outcomes.desk import Desk as OutcomesDesk
-from festinger.outcomes.rhythms import set_rhythm
+from festinger.memory.edit import archive
+from festinger.outcomes.model import Desk as OutcomesDesk
+from festinger.outcomes.store import set_rhythm
 from festinger.retrieval.due import due
 from festinger.retrieval.wish import wished
 

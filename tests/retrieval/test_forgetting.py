@@ -10,8 +10,8 @@ from tests.memory.oblivion import eraser_of, ledger_in, places_of
 from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
-from festinger.memory.forgetting import forget as forget_memories
-from festinger.memory.selector import Selector
+from festinger.memory.erasure.erase import forget as forget_memories
+from festinger.memory.erasure.selector import Selector
 from festinger.retrieval.forgetting import forget
 from festinger.retrieval.record import recalls
 from festinger.store.pool import Store

@@ -14,10 +14,9 @@ from tests.retrieval.test_due import outcomes_of
 
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.outcomes.desk import Reporter
-from festinger.outcomes.outcome import How
-from festinger.outcomes.recalls import observe_recall
-from festinger.outcomes.surfacing import surface
+from festinger.outcomes.model import How, Reporter
+from festinger.outcomes.report import observe_recall
+from festinger.outcomes.surface import surface
 from festinger.retrieval.counting import recount
 from festinger.retrieval.helping import HEARD, embed_questions, note_outcome
 from festinger.retrieval.recalled import Recalled

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.embedding.profiles import bundled_profiles
-from festinger.memory.weight import Weight
+from festinger.memory.confidence import Weight
 from festinger.retrieval.candidate import Candidate
 from festinger.retrieval.hit import Hit, in_exact_words, in_order, newer_first, without_sources, without_twins
 from festinger.retrieval.packing import packed

@@ -7,7 +7,7 @@ from tests.jobs.desk import rows
 from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
-from festinger.memory.revising import edit
+from festinger.memory.edit import edit
 from festinger.observability.checks import Severity
 from festinger.retrieval.counting import recount
 from festinger.retrieval.health import check_words

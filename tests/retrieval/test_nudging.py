@@ -12,7 +12,7 @@ from tests.retrieval.recalling import Recaller
 
 from festinger.errors import BadSetting
 from festinger.ids import MAIN_SPACE
-from festinger.memory.weight import Weight
+from festinger.memory.confidence import Weight
 from festinger.retrieval.counting import recount
 from festinger.retrieval.nudging import LOWERED, RAISED, SPAN, Nudged, nudged
 from festinger.settings.keys import KEYS, read

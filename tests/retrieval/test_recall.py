@@ -12,8 +12,8 @@ from festinger.clock import iso
 from festinger.embedding.profiles import Purpose
 from festinger.errors import BadInput, ProviderDown, StoreDown
 from festinger.ids import MAIN_SPACE
-from festinger.memory.given import Turn
-from festinger.memory.revising import archive, supersede
+from festinger.memory.edit import archive, supersede
+from festinger.memory.learn.statement import Turn
 from festinger.retrieval.counting import recount
 from festinger.retrieval.record import find_recall, prune_recalls, recalls
 from festinger.retrieval.replay import replay

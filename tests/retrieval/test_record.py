@@ -13,8 +13,8 @@ from tests.retrieval.recalling import Recaller
 
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
-from festinger.memory.history import page
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
+from festinger.memory.query import page
 from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.recall import recall
 from festinger.retrieval.record import recalls

@@ -9,9 +9,9 @@ from tests.memory.remembering import known
 from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
-from festinger.memory.forgetting import forget
-from festinger.memory.revising import archive, edit
-from festinger.memory.selector import Selector
+from festinger.memory.edit import archive, edit
+from festinger.memory.erasure.erase import forget
+from festinger.memory.erasure.selector import Selector
 from festinger.retrieval.standing import standings
 from festinger.store.pool import Store
 

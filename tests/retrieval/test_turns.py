@@ -15,8 +15,8 @@ from festinger.embedding.embedder import Vector
 from festinger.embedding.profiles import Purpose
 from festinger.errors import BadInput, ProviderDown
 from festinger.ids import MAIN_SPACE
-from festinger.memory.episodes.keeping import close
-from festinger.memory.kinds import kind_of
+from festinger.memory.episodes.store import close
+from festinger.memory.model import kind_of
 from festinger.retrieval.turns import PART_CHARS, PIECE, cut, embed_turns, index_turns
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store

@@ -10,9 +10,9 @@ from tests.retrieval.recalling import Recaller
 
 from festinger.errors import BadInput, NotFound
 from festinger.ids import MAIN_SPACE
-from festinger.memory.history import get
-from festinger.memory.revising import archive, merge, restore, supersede
-from festinger.memory.undoing import undo
+from festinger.memory.edit import archive, merge, restore, supersede
+from festinger.memory.query import get
+from festinger.memory.undo import undo
 from festinger.store.pool import Store
 
 EVERYTHING = ["superseded", "archived", "held", "dormant"]

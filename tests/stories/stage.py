@@ -23,7 +23,7 @@ from festinger.cli.running import Running, running
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.worker import Crew
 from festinger.proxy.bind import close_sockets, open_sockets
-from festinger.world.world import World
+from festinger.world.graph import World
 
 PATIENCE_S = 120
 """A story that waits this long for something has failed; on a busy machine everything takes its time."""

@@ -13,10 +13,10 @@ from tests.web.visitor import Visitor, visitor
 
 from festinger.app.folder import Folder
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
-from festinger.memory.given import Given
-from festinger.memory.learn import learn
-from festinger.memory.memory import Place
-from festinger.memory.revising import edit
+from festinger.memory.edit import edit
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Place
 from festinger.proposals.reviewers import add_reviewer, send_away
 from festinger.proposals.webhook import signed
 

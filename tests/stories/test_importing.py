@@ -8,8 +8,8 @@ from tests.app.test_outcomes import handle
 
 from festinger.app.wiring import Start
 from festinger.ids import Origin
-from festinger.memory.decision import Action
-from festinger.memory.given import Given
+from festinger.memory.learn.decision import Action
+from festinger.memory.learn.statement import Given
 
 SERVICES = 300
 

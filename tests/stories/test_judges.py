@@ -14,7 +14,7 @@ from festinger.app.wiring import App, Start
 from festinger.jobs.queue import tick
 from festinger.judge.llm import Answered
 from festinger.llm.providers.scripted import scripted_model
-from festinger.memory.decision import Action
+from festinger.memory.learn.decision import Action
 
 WEEK, MINUTE = timedelta(days=7), timedelta(minutes=1)
 LEARNT, OPEN, STUBBORN, TRIES = 500, 37, 4, 3

@@ -26,7 +26,7 @@ from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
 from festinger.proxy import recording
 from festinger.proxy.questions import MOST_OPEN
 from festinger.store.repositories.exchanges import find_sessions
-from festinger.world.knowing import iknowthat
+from festinger.world.learn import iknowthat
 
 REQUESTS = 60
 SAID = "select text from exchange_message where origin = 'person' order by text"

@@ -24,7 +24,7 @@ from festinger.proxy.attendant import Attendant
 from festinger.proxy.mind import WorldMind
 from festinger.world.conflicts import conflicts
 from festinger.world.decisions import Decision, Judge, Verdict, decide
-from festinger.world.knowing import iknowthat
+from festinger.world.learn import iknowthat
 
 REPLY = "Certainly."
 

@@ -10,8 +10,8 @@ from tests.memory.remembering import memories
 from tests.stories.stage import Stage, stage
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
-from festinger.memory.kinds import Kind
-from festinger.memory.undoing import undo
+from festinger.memory.model import Kind
+from festinger.memory.undo import undo
 
 EMBEDDER: dict[str, Any] = {
     "embedding__model": "onnx:all-minilm-l6-v2",

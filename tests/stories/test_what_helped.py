@@ -14,8 +14,8 @@ from tests.stories.stage import Stage, stage
 from tests.stories.test_recalling import key_of, library, logged, note, read, talk
 
 from festinger.ids import MAIN_SPACE
-from festinger.memory.learned import Learned
-from festinger.outcomes.surfacing import expire
+from festinger.memory.learn.result import Learned
+from festinger.outcomes.surface import expire
 
 WHERE = "ramanujan is where gnommoweb gets its restart."
 NEIGHBOURS = (

@@ -7,7 +7,7 @@ from tests.web.desk import desk
 
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.jobs.worker import Crew
-from festinger.world.recollector import Place, Said
+from festinger.world.recall import Place, Said
 
 
 @pytest.mark.requirement("W-57")

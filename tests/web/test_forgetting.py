@@ -6,9 +6,9 @@ import pytest
 from tests.web.desk import desk
 
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.memory.given import Given
-from festinger.memory.learn import learn
-from festinger.memory.memory import Place
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Place
 from festinger.store.repositories.auth import Role
 
 PLACE = Place(space=MAIN_SPACE, agent="default", session="s1")  # type: ignore[arg-type]

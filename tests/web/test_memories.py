@@ -18,9 +18,9 @@ from festinger.app.wiring import Start
 from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import EVERY_SPACE
-from festinger.memory import batch
-from festinger.memory.decision import Action
-from festinger.memory.learned import HTTP
+from festinger.memory.learn import batch
+from festinger.memory.learn.decision import Action
+from festinger.memory.learn.result import HTTP
 from festinger.store.repositories.auth import Role
 from festinger.web import memories
 

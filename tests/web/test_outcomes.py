@@ -10,9 +10,9 @@ from tests.web.test_start import read
 from tests.web.visitor import visitor
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId
-from festinger.memory.given import Given
-from festinger.memory.learn import learn
-from festinger.memory.memory import Place
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Place
 
 
 async def remembered(at: Desk, text: str) -> str:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.web.test_start import MONDAY
 
 from festinger.web.picture import HEIGHT, LONGEST, WIDTH, Picture, drawn
-from festinger.world.neighbourhood import Near, NearEdge, Neighbourhood
+from festinger.world.query import Near, NearEdge, Neighbourhood
 
 MONTH = timedelta(days=30)
 

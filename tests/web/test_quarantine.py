@@ -9,8 +9,8 @@ from tests.web.visitor import visitor
 
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.store.repositories.auth import Role
-from festinger.world.learning import write_claims
-from festinger.world.recollector import Place, Said
+from festinger.world.learn import write_claims
+from festinger.world.recall import Place, Said
 
 
 async def overheard(at: Desk, *texts: str) -> dict[str, str]:

@@ -9,12 +9,11 @@ import pytest
 from tests.web.desk import Desk, desk
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin
-from festinger.memory.given import Given
-from festinger.memory.learn import learn
-from festinger.memory.memory import Place
-from festinger.outcomes.desk import Reporter
-from festinger.outcomes.outcome import How
-from festinger.outcomes.surfacing import surface
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Place
+from festinger.outcomes.model import How, Reporter
+from festinger.outcomes.surface import surface
 from festinger.store.repositories.request_log import LoggedRequest, log_requests
 
 RECOLLECTION = UUID(int=7)

@@ -11,10 +11,10 @@ from tests.web.visitor import forms_of, visitor
 
 from festinger.errors import BadInput
 from festinger.jobs.worker import Crew
-from festinger.memory.settling import DECISIONS
+from festinger.memory.conflicts import DECISIONS
 from festinger.web.pages import page
 from festinger.web.settling import choices, verdict_in
-from festinger.world.collision import Collision
+from festinger.world.model import Collision
 
 REPO, CONTAINER = "gnommoweb -isa repo", "gnommoweb -isa container"
 

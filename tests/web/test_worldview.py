@@ -11,7 +11,7 @@ from tests.web.visitor import visitor
 
 from festinger.web.pages import page
 from festinger.web.picture import drawn
-from festinger.world.neighbourhood import Near, NearEdge, Neighbourhood
+from festinger.world.query import Near, NearEdge, Neighbourhood
 
 
 async def test_a_word_is_found_however_it_is_typed_and_every_word_leads_on(database_url: str, tmp_path: Path):

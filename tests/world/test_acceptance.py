@@ -9,7 +9,7 @@ from tests.world.worldly import Bench, kept, number_from, queue, table
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
 from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
-from festinger.world.edge import Source
+from festinger.world.model import Source
 from festinger.world.state import state
 
 DECOMPOSE = Verdict(

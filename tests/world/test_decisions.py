@@ -11,10 +11,9 @@ from tests.world.worldly import Bench, events, kept, queue, table
 from festinger.errors import AlreadyDecided, BadDecision, NoSuchConflict, Refused, Stale, UndoBlocked
 from festinger.ids import MAIN_SPACE, MemoryId, Origin, SpaceId
 from festinger.store.pool import Store, Transaction
-from festinger.world.collision import Collision, collision_type
 from festinger.world.conflicts import Conflict, conflicts, count_pending, item_json, open_memory_conflict
 from festinger.world.decisions import Judge, Verdict, decide, undo
-from festinger.world.edge import Source
+from festinger.world.model import Collision, Source, collision_type
 from festinger.world.state import Did, state
 
 

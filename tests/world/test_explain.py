@@ -10,8 +10,7 @@ from tests.world.worldly import Bench, events, queue, table
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.llm.providers.scripted import scripted_model
 from festinger.store.pool import Store
-from festinger.world.explain import explain, wanted
-from festinger.world.explanation import Explained, Fact, believable
+from festinger.world.explain import Explained, Fact, believable, explain, wanted
 from festinger.world.state import state
 
 

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from festinger.ids import Origin
 from festinger.settings.beliefs import WorldSettings
-from festinger.world.claims import Claim
-from festinger.world.concept import SoasRow, effective, saliency
-from festinger.world.edge import UrdEdge
-from festinger.world.recollection import Heard, Past, Recollection, recollect
-from festinger.world.world import World
+from festinger.world.graph import World
+from festinger.world.model import SoasRow, UrdEdge, effective, saliency
+from festinger.world.recollection import Claim, Heard, Past, Recollection, recollect
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 TERMS = WorldSettings()

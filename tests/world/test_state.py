@@ -10,9 +10,9 @@ from festinger.errors import BadFact, NotFound, RootSlot, SelfParent, StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
-from festinger.world.edge import Source
+from festinger.world.model import Source
 from festinger.world.state import Did, state
-from festinger.world.vocabulary import SEED_DIMENSIONS, bootstrap, dimensions
+from festinger.world.write import SEED_DIMENSIONS, bootstrap, dimensions
 
 
 @pytest.mark.requirement("W-42", "W-43")

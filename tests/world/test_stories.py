@@ -11,11 +11,11 @@ from festinger.consolidation.resolution import begin_run, resolve
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.store.pool import Store
-from festinger.world.edge import Source
-from festinger.world.flush import flush_all
-from festinger.world.recollector import Said
+from festinger.world.counts import flush_all
+from festinger.world.erase import tend
+from festinger.world.model import Source
+from festinger.world.recall import Said
 from festinger.world.state import state
-from festinger.world.tending import tend
 
 
 async def nobody(_space: SpaceId) -> None:

@@ -12,10 +12,10 @@ from festinger.errors import BadDecision, BadFact, Refused
 from festinger.ids import MAIN_SPACE, Origin, SessionId, SpaceId
 from festinger.store.pool import Store
 from festinger.world.decisions import Judge, Verdict, decide, undo
-from festinger.world.forgetting import forget_session
-from festinger.world.history import as_of
+from festinger.world.erase import forget_session
+from festinger.world.graph import World
+from festinger.world.query import as_of
 from festinger.world.state import state
-from festinger.world.world import World
 
 WORK = SpaceId("work")
 NAMES = ("xa", "xb", "xc", "xd")

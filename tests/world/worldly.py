@@ -13,16 +13,13 @@ from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId, SpaceId
 from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
-from festinger.world.desk import Desk
-from festinger.world.edge import Source, Statement
-from festinger.world.encounters import Encounters, text_hash
-from festinger.world.flush import flush
-from festinger.world.learning import write_claims
+from festinger.world.counts import Encounters, flush, text_hash
+from festinger.world.graph import World, Worlds
+from festinger.world.learn import write_claims
+from festinger.world.model import Desk, Source, Statement
+from festinger.world.recall import Place, Recollector, Said
 from festinger.world.recollection import Recollection
-from festinger.world.recollector import Place, Recollector, Said
-from festinger.world.vocabulary import bootstrap
-from festinger.world.world import World
-from festinger.world.worlds import Worlds
+from festinger.world.write import bootstrap
 
 COMMON = frozenset(
     ["please", "update", "use", "to", "instead", "open", "is", "a", "the", "state", "country", "region"]

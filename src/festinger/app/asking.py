@@ -13,8 +13,8 @@ from uuid import UUID
 from festinger.app.effects.erasing import request_to_forget
 from festinger.app.reviewing import suggestion, wanted
 from festinger.ids import Origin, cause, read_id
-from festinger.memory.memory import Place
-from festinger.memory.states import meant
+from festinger.memory.changes import meant
+from festinger.memory.model import Place
 from festinger.proposals.effects import effect_for
 from festinger.proposals.proposal import Proposal, State
 from festinger.proposals.verdict import Author, Channel, Decided, Kind, Proof, Said, kind_of

@@ -26,7 +26,7 @@ from festinger.judge.calibration import (
 )
 from festinger.judge.model import text_hash
 from festinger.judge.records import decided_by_people
-from festinger.memory.states import find_all
+from festinger.memory.changes import find_all
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

@@ -13,17 +13,16 @@ from festinger.app.talk import Talk
 from festinger.errors import BadInput
 from festinger.ids import Origin, SessionId, read_id
 from festinger.memory.censors.censor import Censor
-from festinger.memory.censors.changing import Changed
-from festinger.memory.censors.changing import undo as undo_censor
-from festinger.memory.censors.changing import update as update_censor
-from festinger.memory.censors.checking import Checked, check
-from festinger.memory.censors.making import Rule
-from festinger.memory.censors.making import add as add_censor
-from festinger.memory.censors.misfires import Misfire, false_positive
+from festinger.memory.censors.check import Checked, check
+from festinger.memory.censors.edit import Changed, Rule
+from festinger.memory.censors.edit import add as add_censor
+from festinger.memory.censors.edit import undo as undo_censor
+from festinger.memory.censors.edit import update as update_censor
+from festinger.memory.censors.escalation import Misfire, false_positive
 from festinger.memory.episodes.episode import Episode, state_of
-from festinger.memory.episodes.keeping import update_episode
-from festinger.memory.episodes.listing import page as list_episodes
-from festinger.memory.memory import Place
+from festinger.memory.episodes.store import page as list_episodes
+from festinger.memory.episodes.store import update_episode
+from festinger.memory.model import Place
 
 OWNER = "owner"
 """Who does something through the library: whoever runs the program."""

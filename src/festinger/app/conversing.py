@@ -16,18 +16,23 @@ from festinger.errors import NotFound, StoreDown
 from festinger.events.event import Event
 from festinger.ids import DEFAULT_AGENT, AgentId, Origin, SessionId, SpaceId
 from festinger.jobs.model import Queue, Run
+from festinger.memory.censors.check import ROOM
 from festinger.memory.censors.escalation import escalate_censor, is_warning
-from festinger.memory.censors.watch import ROOM
-from festinger.memory.episodes.capturing import keep_exchange
 from festinger.memory.episodes.episode import ClosedBy, State
-from festinger.memory.episodes.keeping import SUM_UP, close, close_stale, cut_old_turns, kept_since
-from festinger.memory.episodes.lessons import tie_decision
-from festinger.memory.episodes.listing import page
-from festinger.memory.episodes.retelling import SUMMARISE
-from festinger.memory.episodes.summing import ask_for_summary, sum_up, summarise, take_up
+from festinger.memory.episodes.lessons import ask_for_summary, sum_up, summarise, take_up, tie_decision
+from festinger.memory.episodes.repair import SUMMARISE
+from festinger.memory.episodes.store import (
+    SUM_UP,
+    close,
+    close_stale,
+    cut_old_turns,
+    keep_exchange,
+    kept_since,
+    page,
+)
 from festinger.memory.extract.model_reader import read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.retrieval.forgetting import forget_old_turns
 from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import cut_messages, messages

@@ -20,8 +20,8 @@ from festinger.ids import SpaceId, read_id
 from festinger.jobs.model import Queue, Run
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
+from festinger.memory.changes import find_all
 from festinger.memory.episodes.lessons import tie_decision
-from festinger.memory.states import find_all
 from festinger.proposals import releasing, reviewers
 from festinger.proposals.decide import Each, decide, decide_many, take_up
 from festinger.proposals.desk import Desk, Key

@@ -12,9 +12,9 @@ from uuid import UUID
 from festinger.app.wiring import App
 from festinger.clock import iso
 from festinger.ids import MemoryId, SpaceId
-from festinger.memory.memory import Memory
-from festinger.memory.states import find_all
-from festinger.memory.why import Sighting, sightings
+from festinger.memory.changes import find_all
+from festinger.memory.model import Memory
+from festinger.memory.query import Sighting, sightings
 from festinger.world.conflicts import Conflict, item_json
 
 MOST_CAUSES = 20

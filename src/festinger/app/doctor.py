@@ -20,14 +20,14 @@ from festinger.llm.health import check_models
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
 from festinger.memory.health import check_censors, check_memory
-from festinger.memory.refusals import check_refusals
+from festinger.memory.learn.refusals import check_refusals
 from festinger.observability.checks import Check, Severity, fail, ok, warn, worst
-from festinger.outcomes.health import check_outcomes
+from festinger.outcomes.stats import check_outcomes
 from festinger.retrieval.health import check_words
 from festinger.settings.live import LiveSettings
 from festinger.store.cache_invalidation import check_listening
 from festinger.store.health import check_store
-from festinger.world.worlds import check_worlds
+from festinger.world.graph import check_worlds
 
 PRIVATE = 0o077
 MEGABYTE = 2**20

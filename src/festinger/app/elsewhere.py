@@ -13,10 +13,8 @@ from festinger.app.questions import questions
 from festinger.ids import DEFAULT_AGENT, SpaceId
 from festinger.memory.changes import Op, list_changes
 from festinger.memory.health import waiting_of
-from festinger.memory.history import page
-from festinger.memory.kinds import Status
-from festinger.memory.memory import Memory, Place
-from festinger.memory.wanted import Wanted
+from festinger.memory.model import Memory, Place, Status
+from festinger.memory.query import Wanted, page
 from festinger.proposals.desk import Desk
 from festinger.proposals.pairs import suggested
 from festinger.proposals.tasks import tasks

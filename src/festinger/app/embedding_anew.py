@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from festinger.ids import SpaceId
-from festinger.memory.reembedding import REEMBED, Progress, models_of, progress
+from festinger.memory.reembed import REEMBED, Progress, models_of, progress
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

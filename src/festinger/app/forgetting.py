@@ -17,16 +17,24 @@ from festinger.ids import SpaceId
 from festinger.jobs.model import Queue, Run
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
-from festinger.memory.ban import is_forgotten_by
-from festinger.memory.desk import GiveBack, IsForgotten
-from festinger.memory.forgetting import FORGET_SAID, REMAKE, VACUUM, Eraser, LetGoCited, Plan, forget
-from festinger.memory.growth import shrink
-from festinger.memory.reembedding import REEMBED, reembed
-from festinger.memory.refusals import prune_refusals
-from festinger.memory.remaking import remake
-from festinger.memory.repairing import Mode, Repaired, TakeBack, repair
-from festinger.memory.selector import Selector
-from festinger.outcomes.forgetting import forget as forget_outcomes
+from festinger.memory.deps import GiveBack, IsForgotten
+from festinger.memory.erasure.erase import (
+    FORGET_SAID,
+    REMAKE,
+    VACUUM,
+    Eraser,
+    LetGoCited,
+    Plan,
+    forget,
+    is_forgotten_by,
+    remake,
+)
+from festinger.memory.erasure.repair import Mode, Repaired, TakeBack, repair
+from festinger.memory.erasure.selector import Selector
+from festinger.memory.health import shrink
+from festinger.memory.learn.refusals import prune_refusals
+from festinger.memory.reembed import REEMBED, reembed
+from festinger.outcomes.surface import forget as forget_outcomes
 from festinger.proposals.forgetting import forget as forget_proposals
 from festinger.retrieval.forgetting import forget as forget_recalls
 from festinger.store.erasure import Ledger, open_ledger, vacuum
@@ -34,8 +42,8 @@ from festinger.store.paths import Layout
 from festinger.store.pool import Transaction
 from festinger.store.repositories.request_log import cut_files
 from festinger.text.blocks import Cut
-from festinger.world.desk import Follow, follow_nothing
-from festinger.world.forgetting import forget_message
+from festinger.world.erase import forget_message
+from festinger.world.model import Follow, follow_nothing
 
 if TYPE_CHECKING:
     from festinger.app.inbox import InboxRoom

@@ -15,8 +15,8 @@ from festinger.embedding.embedder import Embedder
 from festinger.events.event import Event
 from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.model import Queue, Run
-from festinger.memory.repairing import TakenBack
-from festinger.memory.selector import Selector
+from festinger.memory.erasure.repair import TakenBack
+from festinger.memory.erasure.selector import Selector
 from festinger.proposals import pairs, shelf
 from festinger.proposals.comparing import Comparison, compare
 from festinger.proposals.desk import Desk, Key

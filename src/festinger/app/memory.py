@@ -28,30 +28,25 @@ from festinger.errors import BadInput
 from festinger.events.event import Event
 from festinger.events.feed import Gap
 from festinger.ids import AgentId, EventId, MemoryId, Origin, SessionId, SpaceId, read_id
-from festinger.memory.batch import Progress, learn_many
-from festinger.memory.desk import Desk
-from festinger.memory.forgetting import Plan
-from festinger.memory.given import Given
-from festinger.memory.history import History, current, get, history
-from festinger.memory.learn import learn
-from festinger.memory.learned import Learned
-from festinger.memory.memory import NO_SESSION, Place
-from festinger.memory.memory import Memory as Remembered
-from festinger.memory.releasing import release
-from festinger.memory.repairing import Mode, Repaired
-from festinger.memory.revising import Revised, archive, edit, merge, restore, supersede
-from festinger.memory.selector import Selector
-from festinger.memory.splitting import Parted, split
-from festinger.memory.states import meant
-from festinger.memory.undoing import Undone, undo
-from festinger.memory.why import Why, why
+from festinger.memory.changes import meant
+from festinger.memory.deps import Desk
+from festinger.memory.edit import Parted, Revised, archive, edit, merge, release, restore, split, supersede
+from festinger.memory.erasure.erase import Plan
+from festinger.memory.erasure.repair import Mode, Repaired
+from festinger.memory.erasure.selector import Selector
+from festinger.memory.learn.batch import Progress, learn_many
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import NO_SESSION, Place
+from festinger.memory.model import Memory as Remembered
+from festinger.memory.query import History, Why, current, get, history, why
+from festinger.memory.undo import Undone, undo
 from festinger.observability.logs import leave_to_the_program
-from festinger.outcomes.desk import Reporter
-from festinger.outcomes.observed import Observed
-from festinger.outcomes.outcome import How
-from festinger.outcomes.overhearing import Reply, observe_reply
+from festinger.outcomes.capture import Reply, observe_reply
+from festinger.outcomes.model import How, Observed, Reporter
 from festinger.outcomes.protocol import ObservationProtocol
-from festinger.outcomes.recalls import observe_recall
+from festinger.outcomes.report import observe_recall
 from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Recalled
 from festinger.retrieval.wish import wished

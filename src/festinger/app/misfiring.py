@@ -10,7 +10,7 @@ from festinger.errors import NotFound
 from festinger.events.event import Event
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, cause
 from festinger.memory.censors.censor import Force, is_mostly_wrong
-from festinger.memory.censors.changing import lock_censor
+from festinger.memory.censors.edit import lock_censor
 from festinger.proposals.desk import Desk
 from festinger.proposals.proposal import Type
 from festinger.proposals.sight import sight_in

@@ -16,19 +16,18 @@ from festinger.errors import FestingerError
 from festinger.events.event import Event
 from festinger.ids import MemoryId, Origin, SessionId, SpaceId
 from festinger.jobs.model import Queue, Run
-from festinger.memory.memory import Place
-from festinger.memory.repairing import TakenBack
-from festinger.memory.selector import Selector
+from festinger.memory.erasure.repair import TakenBack
+from festinger.memory.erasure.selector import Selector
+from festinger.memory.model import Place
 from festinger.observability.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
-from festinger.outcomes.correcting import CORRECT, take_to_judges
-from festinger.outcomes.desk import Desk, Reporter
-from festinger.outcomes.journal import outcomes_of
-from festinger.outcomes.overhearing import CAPTURED, overhear
-from festinger.outcomes.protocol import ObservationProtocol
-from festinger.outcomes.reads import prune_reads, stage
-from festinger.outcomes.repairing import give_back, take_back
+from festinger.outcomes.capture import CAPTURED, overhear
+from festinger.outcomes.corrections import CORRECT, take_to_judges
+from festinger.outcomes.model import Desk, Reporter
+from festinger.outcomes.protocol import ObservationProtocol, prune_reads, stage
+from festinger.outcomes.replay import give_back, take_back
 from festinger.outcomes.report import prune_batches
-from festinger.outcomes.surfacing import MOST_EXPIRED, expire, surface, surfaced_lately
+from festinger.outcomes.stats import outcomes_of
+from festinger.outcomes.surface import MOST_EXPIRED, expire, surface, surfaced_lately
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 

@@ -12,9 +12,9 @@ from festinger.clock import iso
 from festinger.ids import AgentId, SpaceId
 from festinger.judge.model import Record
 from festinger.judge.records import find, listed
-from festinger.memory.answering import Answered, answer, answer_of
-from festinger.memory.memory import Memory
-from festinger.memory.states import find_all
+from festinger.memory.changes import find_all
+from festinger.memory.conflicts import Answered, answer, answer_of
+from festinger.memory.model import Memory
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

@@ -16,7 +16,7 @@ from festinger.embedding.reranker import Reranker
 from festinger.events.event import Event
 from festinger.ids import Origin, SpaceId
 from festinger.jobs.model import Queue, Run
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.retrieval.blends import learn_blends
 from festinger.retrieval.counting import count_words, recount
 from festinger.retrieval.desk import Desk, Terms

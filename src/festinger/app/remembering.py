@@ -24,18 +24,23 @@ from festinger.judge.model import Judgement, Pair, Waiting
 from festinger.judge.records import Desk as JudgeDesk
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
-from festinger.memory.candidates import INDEX
-from festinger.memory.censors.watch import Watch
-from festinger.memory.decision import Action
-from festinger.memory.desk import Desk, Terms
-from festinger.memory.judges import Judges
-from festinger.memory.keys import prune_keys
-from festinger.memory.memory import Place
-from festinger.memory.pairs import JUDGE, judge_pairs, load_pair, settle_pair
-from festinger.memory.recheck import embed_missing, recheck
-from festinger.memory.revising import RECHECK
-from festinger.memory.settling import settle, unsettle
-from festinger.memory.storing import EMBED
+from festinger.memory.censors.check import Watch
+from festinger.memory.conflicts import settle, unsettle
+from festinger.memory.deps import Desk, Judges, Terms
+from festinger.memory.edit import RECHECK
+from festinger.memory.late_judgements import (
+    JUDGE,
+    embed_missing,
+    judge_pairs,
+    load_pair,
+    recheck,
+    settle_pair,
+)
+from festinger.memory.learn.candidates import INDEX
+from festinger.memory.learn.decision import Action
+from festinger.memory.learn.intake import prune_keys
+from festinger.memory.learn.store import EMBED
+from festinger.memory.model import Place
 from festinger.store.pool import Transaction
 from festinger.store.vectors import VectorModel, ensure_index
 from festinger.text.blocks import Mark, without_blocks

@@ -17,8 +17,8 @@ from festinger.jobs.dead_letters import State, list_jobs
 from festinger.jobs.load import backlog
 from festinger.judge.records import asked_since
 from festinger.memory.health import said_since, waiting_of
-from festinger.memory.reembedding import progress
-from festinger.outcomes.tally import DAY, WEEK, tally
+from festinger.memory.reembed import progress
+from festinger.outcomes.stats import DAY, WEEK, tally
 from festinger.proposals.health import tally as proposals_tally
 from festinger.store.repositories.models import Costs, day_costs, lifetime_costs
 from festinger.store.repositories.spaces import life

@@ -16,10 +16,10 @@ from festinger.app.remembering import MemoryRoom
 from festinger.errors import BadInput
 from festinger.ids import MemoryId, Origin
 from festinger.memory.episodes.episode import Episode, Role, State
-from festinger.memory.episodes.keeping import Appended, append, close, open_episode
-from festinger.memory.episodes.summing import summarise_within
+from festinger.memory.episodes.lessons import summarise_within
+from festinger.memory.episodes.store import Appended, append, close, open_episode
 from festinger.memory.extract.turns import PersonTurn, learn_turn
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 
 
 class Talk(AbstractAsyncContextManager["Talk"]):

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from festinger.ids import Origin
-from festinger.memory.kinds import Kind
-from festinger.memory.memory import Place
+from festinger.memory.model import Kind, Place
 from festinger.proposals.tasks import Task, fitting
 from festinger.retrieval.recalled import Item
 from festinger.retrieval.wish import Wish

@@ -53,7 +53,7 @@ from festinger.llm.model import Model, Purpose
 from festinger.llm.router import Outside, Switchboard
 from festinger.memory import health as memory_health
 from festinger.memory.extract.classifier import ClauseEncoder
-from festinger.outcomes import tally as outcomes_tally
+from festinger.outcomes import stats as outcomes_tally
 from festinger.proposals import health as proposals_health
 from festinger.retrieval import health as retrieval_health
 from festinger.retrieval.applies import NoteReader

@@ -13,36 +13,30 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from festinger.consolidation.memories import Opinion, judge_memories
-from festinger.consolidation.resolution import begin_run, resolve
+from festinger.consolidation.resolution import Opinion, begin_run, judge_memories, resolve
 from festinger.errors import AlreadyRunning
 from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.model import Priority, Queue, Run
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
-from festinger.memory.repairing import TakenBack
-from festinger.memory.selector import Selector, messages_there
+from festinger.memory.erasure.repair import TakenBack
+from festinger.memory.erasure.selector import Selector, messages_there
 from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Transaction
 from festinger.store.repositories.models import StoredLedger
 from festinger.text.vocabulary import is_common
 from festinger.world.conflicts import Conflict, count_pending
+from festinger.world.counts import Encounters, flush_all
 from festinger.world.decisions import Verdict
-from festinger.world.desk import Desk
-from festinger.world.encounters import Encounters
+from festinger.world.erase import forget_taken_back, tend
 from festinger.world.explain import explain
-from festinger.world.flush import flush_all
-from festinger.world.forgetting import forget_taken_back
-from festinger.world.learning import write_claims
-from festinger.world.loading import version_of
-from festinger.world.recollector import Recollector
-from festinger.world.repairing import Whence, take_back
-from festinger.world.returning import give_back
-from festinger.world.tending import tend
-from festinger.world.traces import REPAIR
-from festinger.world.vocabulary import bootstrap
-from festinger.world.world import World
-from festinger.world.worlds import ROOM, Worlds
+from festinger.world.graph import ROOM, World, Worlds, version_of
+from festinger.world.learn import write_claims
+from festinger.world.model import Desk
+from festinger.world.recall import Recollector
+from festinger.world.repair import Whence, give_back, take_back
+from festinger.world.replay import REPAIR
+from festinger.world.write import bootstrap
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

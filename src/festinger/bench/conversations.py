@@ -22,8 +22,8 @@ from festinger.bench.house import settings_at, throw_away_home
 from festinger.bench.suite import Bench
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
 from festinger.jobs.worker import Crew
-from festinger.memory.episodes.keeping import append, close
-from festinger.memory.memory import Place
+from festinger.memory.episodes.store import append, close
+from festinger.memory.model import Place
 from festinger.retrieval.counting import count_words
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.recall import recall

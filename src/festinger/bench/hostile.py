@@ -20,9 +20,9 @@ from festinger.bench.result import Metric, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Finding, Item, Tally, counted, detection
 from festinger.ids import Origin
-from festinger.memory.given import Given, cleaned
-from festinger.memory.kinds import Status
-from festinger.memory.quarantine import suspicions
+from festinger.memory.learn.compare import suspicions
+from festinger.memory.learn.statement import Given, cleaned
+from festinger.memory.model import Status
 
 DEEPSET, BIPIA, NOTINJECT, POISONED = "deepset_prompt_injections", "bipia", "piguard_notinject", "poisonedrag"
 KEYWORDS = "keyword_filter"

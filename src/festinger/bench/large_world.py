@@ -13,7 +13,7 @@ from random import Random
 import wordfreq
 
 from festinger.ids import Cause
-from festinger.world.edge import Source, Statement
+from festinger.world.model import Source, Statement
 
 SYLLABLES = [f"{one}{other}" for one in "bdfgkmnprtvz" for other in ("a", "e", "i", "o", "u")]
 PLACES = 4

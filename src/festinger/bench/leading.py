@@ -9,7 +9,7 @@ from random import Random
 from uuid import UUID
 
 from festinger.clock import system_stopwatch
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.retrieval.arms import CueRead, Found, fetch
 from festinger.retrieval.company import keep_company
 from festinger.retrieval.cue import read_cue

@@ -16,7 +16,7 @@ from festinger.bench.house import run_apart, throw_away_home
 from festinger.bench.remembering import Stand
 from festinger.bench.result import Metric, Sample, at_least, at_most, percentile
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.memory.decision import Action
+from festinger.memory.learn.decision import Action
 
 METRICS: Sequence[Metric] = (
     Metric(name="learn.single.p50", unit="ms", about="one new statement, median", goal=at_most(15)),

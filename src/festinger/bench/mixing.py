@@ -15,11 +15,11 @@ from pathlib import Path
 from festinger.bench.remembering import opened
 from festinger.errors import FestingerError
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.memory.batch import learn_many
-from festinger.memory.desk import Desk
-from festinger.memory.given import Given
-from festinger.memory.learn import learn
-from festinger.memory.memory import Place
+from festinger.memory.deps import Desk
+from festinger.memory.learn.batch import learn_many
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Place
 
 SUBJECTS = 20
 AT_ONCE = 4

@@ -18,15 +18,14 @@ from festinger.bench.month_door import MonthDoor
 from festinger.bench.suite import silence
 from festinger.bench.truths import Saying
 from festinger.ids import MAIN_SPACE, AgentId
-from festinger.memory.history import page
-from festinger.memory.kinds import Kind as MemoryKind
-from festinger.memory.memory import Memory, Place
-from festinger.memory.wanted import Wanted
+from festinger.memory.model import Kind as MemoryKind
+from festinger.memory.model import Memory, Place
+from festinger.memory.query import Wanted, page
 from festinger.store.repositories.exchanges import messages
 from festinger.text.blocks import CLOSE, OPEN
 from festinger.text.normalize import fold
 from festinger.text.secrets import redact
-from festinger.world.why import why
+from festinger.world.query import why
 
 CALLS = "calls"
 """The session of the calls of `learn`."""

@@ -15,7 +15,7 @@ from festinger.bench.result import Metric, Op, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Finding, Item, Tally, detection
 from festinger.outcomes.inference import Turn, TurnNote, infer
-from festinger.world.corroboration import Outcome
+from festinger.world.model import Outcome
 
 READ = (Outcome.ACTED, Outcome.CONTRADICTED)
 SHUFFLED = "outcomes.shuffled_acted"

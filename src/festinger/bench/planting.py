@@ -17,9 +17,9 @@ from festinger.bench.large_world import name
 from festinger.bench.result import Sample
 from festinger.bench.suite import PRODUCT
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId
-from festinger.memory.given import Given
-from festinger.memory.kinds import Kind, Status
-from festinger.memory.learned import Learned
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Kind, Status
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.bench")

@@ -18,10 +18,10 @@ from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
 from festinger.jobs.worker import Crew
-from festinger.memory.given import Given
-from festinger.memory.kinds import Kind as MemoryKind
-from festinger.memory.learn import learn
-from festinger.memory.memory import Place
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Kind as MemoryKind
+from festinger.memory.model import Place
 from festinger.retrieval.counting import count_words
 
 SET = "precisionmembench"

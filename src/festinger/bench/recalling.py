@@ -35,11 +35,11 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import Purpose
 from festinger.errors import CannotStart, StoreDown
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.memory.given import Cleaned, Given, marked
-from festinger.memory.learn import words_of
-from festinger.memory.memory import Place
-from festinger.memory.prepared import Prepared
-from festinger.memory.storing import put_unheard
+from festinger.memory.learn.compare import Prepared
+from festinger.memory.learn.pipeline import words_of
+from festinger.memory.learn.statement import Cleaned, Given, marked
+from festinger.memory.learn.store import put_unheard
+from festinger.memory.model import Place
 from festinger.memory.vectors import embed
 from festinger.observability.logs import configure
 from festinger.retrieval.arms import embed_cue, find, read_words, size_of

@@ -30,12 +30,11 @@ from festinger.embedding.profiles import Purpose
 from festinger.errors import CannotStart
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId, SpaceId
 from festinger.judge.model import Judgement, Pair
-from festinger.memory.batch import learn_many
-from festinger.memory.desk import Desk
-from festinger.memory.given import Given
-from festinger.memory.kinds import Kind
-from festinger.memory.learn import learn
-from festinger.memory.memory import Place
+from festinger.memory.deps import Desk
+from festinger.memory.learn.batch import learn_many
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Kind, Place
 from festinger.memory.vectors import Words, embed
 from festinger.observability.logs import configure
 from festinger.settings.deployment import this_process

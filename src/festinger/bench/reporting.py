@@ -21,15 +21,15 @@ from festinger.bench.recalling import PART, put_texts
 from festinger.bench.suite import silence
 from festinger.clock import system_stopwatch
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, SessionId
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.observability.logs import configure
-from festinger.outcomes.desk import Reporter
+from festinger.outcomes.model import Reporter
 from festinger.outcomes.protocol import ObservationProtocol
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.store.queries import queries_of
 from festinger.text.secrets import without_secrets
-from festinger.world.corroboration import Outcome
+from festinger.world.model import Outcome
 
 Q = queries_of("festinger.store")
 

@@ -17,7 +17,7 @@ from festinger.judge.cascade import settled
 from festinger.judge.model import ACCEPT, Statement
 from festinger.judge.rules.decide import judge
 from festinger.judge.rules.parse import read
-from festinger.memory.decision import Action, Decided, Judged, Limits, Newcomer, Standing, decide
+from festinger.memory.learn.decision import Action, Decided, Judged, Limits, Newcomer, Standing, decide
 
 CANDIDATES = 20
 OF_SUBJECT = 10

@@ -23,8 +23,8 @@ from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, counted
 from festinger.ids import MemoryId, Origin
 from festinger.judge.model import Relation
-from festinger.memory.given import Given
-from festinger.memory.learned import Learned
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import Given
 
 FC, MC, SSB = "factconsolidation", "memconflict", "supersessionbench"
 SIZES = ("6k", "32k")

@@ -27,11 +27,10 @@ from festinger.settings.live import LiveSettings
 from festinger.text.cues import cues
 from festinger.text.secrets import without_secrets
 from festinger.text.tokens import tokens
-from festinger.world.bulk import state_many
-from festinger.world.edge import Source, Statement
-from festinger.world.flush import flush
-from festinger.world.recollector import Place, Said
-from festinger.world.state import state
+from festinger.world.counts import flush
+from festinger.world.model import Source, Statement
+from festinger.world.recall import Place, Said
+from festinger.world.state import state, state_many
 
 T = TypeVar("T")
 

@@ -25,17 +25,16 @@ from festinger.bench.result import Metric, Op, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite, silence
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId, id_maker
 from festinger.jobs.worker import Crew
-from festinger.memory.batch import learn_many
-from festinger.memory.given import Given
-from festinger.memory.memory import Place
-from festinger.memory.states import find_all
-from festinger.outcomes.desk import Reporter
-from festinger.outcomes.outcome import How
-from festinger.outcomes.recalls import observe_recall
+from festinger.memory.changes import find_all
+from festinger.memory.learn.batch import learn_many
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Place
+from festinger.outcomes.model import How, Reporter
+from festinger.outcomes.report import observe_recall
 from festinger.retrieval.recall import recall
 from festinger.retrieval.recalled import Recalled
 from festinger.retrieval.wish import wished
-from festinger.world.corroboration import Outcome
+from festinger.world.model import Outcome
 
 LOCOMO = "locomo"
 CUT = 10

@@ -11,7 +11,7 @@ from festinger.app.wiring import every_migration, open_database
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.ids import MAIN_SPACE
-from festinger.memory.forgetting import forget_again
+from festinger.memory.erasure.erase import forget_again
 from festinger.store.backup.backup import backup as make_backup
 from festinger.store.backup.backup import beside, counted, read
 from festinger.store.backup.restore import restore as bring_back

@@ -10,14 +10,13 @@ from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.cli.plain import moment
 from festinger.ids import AgentId, read_id
-from festinger.memory.censors import changing
-from festinger.memory.censors.changing import Changed
-from festinger.memory.censors.checking import check as check_text
-from festinger.memory.censors.checking import search
-from festinger.memory.censors.making import Rule, page
-from festinger.memory.censors.making import add as add_censor
-from festinger.memory.censors.misfires import false_positive, latest_strike
-from festinger.memory.memory import Place
+from festinger.memory.censors import edit
+from festinger.memory.censors.check import check as check_text
+from festinger.memory.censors.check import search
+from festinger.memory.censors.edit import Changed, Rule, page
+from festinger.memory.censors.edit import add as add_censor
+from festinger.memory.censors.escalation import false_positive, latest_strike
+from festinger.memory.model import Place
 
 BY = "person:cli"
 PROVIDERS = Start(providers=True)
@@ -137,7 +136,7 @@ async def escalate(desk: Desk, censor: Id, reason: Why = "") -> None:
 
     Example: festinger censor escalate 018f3a5e-7b21-7000-8000-000000000001
     """
-    await _change(desk, changing.escalate, censor, reason)
+    await _change(desk, edit.escalate, censor, reason)
 
 
 async def demote(desk: Desk, censor: Id, reason: Why = "") -> None:
@@ -145,7 +144,7 @@ async def demote(desk: Desk, censor: Id, reason: Why = "") -> None:
 
     Example: festinger censor demote 018f3a5e-7b21-7000-8000-000000000001
     """
-    await _change(desk, changing.demote, censor, reason)
+    await _change(desk, edit.demote, censor, reason)
 
 
 async def off(desk: Desk, censor: Id, reason: Why = "") -> None:
@@ -153,7 +152,7 @@ async def off(desk: Desk, censor: Id, reason: Why = "") -> None:
 
     Example: festinger censor off 018f3a5e-7b21-7000-8000-000000000001
     """
-    await _change(desk, changing.deactivate, censor, reason)
+    await _change(desk, edit.deactivate, censor, reason)
 
 
 async def wrong(

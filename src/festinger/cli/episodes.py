@@ -9,9 +9,9 @@ from festinger.cli.desk import Desk
 from festinger.cli.plain import moment
 from festinger.ids import read_id
 from festinger.memory.episodes.episode import State, state_of
-from festinger.memory.episodes.keeping import close as close_episode
-from festinger.memory.episodes.listing import page, tell
-from festinger.memory.episodes.summing import summarise_within
+from festinger.memory.episodes.lessons import summarise_within
+from festinger.memory.episodes.store import close as close_episode
+from festinger.memory.episodes.store import page, tell
 
 Id = Annotated[str, typer.Argument(help="Id of the episode.")]
 AGENTS = Annotated[str | None, typer.Option("--of", help="Episodes of this agent only.")]

@@ -10,8 +10,8 @@ from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.clock import aware, iso
 from festinger.ids import AgentId, Origin, SessionId, read_id
-from festinger.memory.repairing import Mode
-from festinger.memory.selector import Selector
+from festinger.memory.erasure.repair import Mode
+from festinger.memory.erasure.selector import Selector
 
 BY = "person:cli"
 
@@ -57,7 +57,7 @@ async def forget(
     Example: festinger forget --source https://example.org/page --dry-run
     """
     from festinger.app.forgetting import forgetting_of
-    from festinger.memory.states import meant
+    from festinger.memory.changes import meant
 
     where = _from(source, session, from_agent, origin, since, until)
     async with desk.app() as app:
@@ -118,7 +118,7 @@ async def list_refusals(
 
     Example: festinger refusals list --reason heartbeat
     """
-    from festinger.memory.refusals import refusals
+    from festinger.memory.learn.refusals import refusals
 
     async with desk.app() as app:
         found = await refusals(app.memory.desk, desk.space_in(app), reason=reason, limit=limit)
@@ -132,7 +132,7 @@ async def learn(desk: Desk, refusal: Annotated[str, typer.Argument(help="Id of t
 
     Example: festinger refusals learn 019b8e07-4600-7000-a46d-d6122265b1f5
     """
-    from festinger.memory.refusals import learn_anyway
+    from festinger.memory.learn.refusals import learn_anyway
 
     async with desk.app() as app:
         learned = await learn_anyway(app.memory.desk, desk.space_in(app), read_id(refusal), by=BY)
@@ -152,7 +152,7 @@ async def reembed(
     """
     from festinger.app.embedding_anew import ask_to_reembed
     from festinger.app.wiring import Start
-    from festinger.memory.reembedding import drop_vectors, models_of, progress
+    from festinger.memory.reembed import drop_vectors, models_of, progress
     from festinger.retrieval.counting import recount
 
     if words:

@@ -19,7 +19,7 @@ from festinger.app.world import warm
 from festinger.cli.porch import Plan
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
-from festinger.memory.desk import Terms
+from festinger.memory.deps import Terms
 from festinger.observability.checks import Check
 from festinger.proxy.attendant import Attendant
 from festinger.proxy.chronicle import Chronicle

@@ -7,10 +7,9 @@ import typer
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.ids import read_id
-from festinger.outcomes.journal import lists, page
-from festinger.outcomes.outcome import How
-from festinger.outcomes.repairing import verify
-from festinger.outcomes.tally import tally
+from festinger.outcomes.model import How
+from festinger.outcomes.replay import verify
+from festinger.outcomes.stats import lists, page, tally
 
 MOST_LISTED = 1000
 WRONG_EXIT = 1

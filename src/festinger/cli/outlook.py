@@ -127,7 +127,7 @@ class FromStore:
     space: SpaceId
 
     async def state(self, facts: Sequence[str]) -> list[Document]:
-        from festinger.world.knowing import iknowthat, known_json
+        from festinger.world.learn import iknowthat, known_json
 
         await self.app.world.need(self.space)
         room = self.app.world.desk
@@ -135,7 +135,7 @@ class FromStore:
         return [as_sent(await known_json(room, self.space, each)) for each in known]
 
     async def concept(self, token: str) -> Document:
-        from festinger.world.why import why, why_json
+        from festinger.world.query import why, why_json
 
         return as_sent(why_json(await why(self.app.world.desk, self.space, token)))
 
@@ -182,7 +182,7 @@ class FromStore:
         return {"run_id": str(run), "pending": pending}
 
     async def recall(self, cue: str, **asked: Any) -> Document:
-        from festinger.memory.memory import Place
+        from festinger.memory.model import Place
         from festinger.retrieval.recall import recall
         from festinger.retrieval.wish import wished
 

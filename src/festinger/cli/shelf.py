@@ -21,8 +21,8 @@ from festinger.ids import DEFAULT_AGENT, AgentId, SessionId, SpaceId, read_id
 if TYPE_CHECKING:
     from festinger.app.memory import Memory
     from festinger.app.wiring import App
-    from festinger.memory.desk import Desk as MemoryDesk
-    from festinger.memory.given import Given
+    from festinger.memory.deps import Desk as MemoryDesk
+    from festinger.memory.learn.statement import Given
     from festinger.proxy.remote import Remote
 
 API = "/admin/api"
@@ -137,8 +137,8 @@ class FromStore:
         return Memory(space=self.space, agent=self.agent, session=SessionId(who()), _app=self.app)
 
     async def learn(self, statement: Document) -> Document:
-        from festinger.memory.decision import Action
-        from festinger.memory.learned import refusal_of
+        from festinger.memory.learn.decision import Action
+        from festinger.memory.learn.result import refusal_of
 
         learned = await self._memory.learn(**_dated(statement))
         if learned.action is Action.REFUSED:
@@ -148,8 +148,8 @@ class FromStore:
     async def learn_many(self, statements: Sequence[Document]) -> list[Document]:
         """What became of each; one that cannot be read has its own error and stops no other."""
         from festinger.errors import FestingerError
-        from festinger.memory.batch import failed
-        from festinger.memory.given import Given
+        from festinger.memory.learn.batch import failed
+        from festinger.memory.learn.statement import Given
 
         read: list[Given | FestingerError] = []
         for each in statements:
@@ -166,7 +166,7 @@ class FromStore:
         from festinger.app.conversations import origin_of
         from festinger.errors import BadInput
         from festinger.ids import MemoryId, Origin
-        from festinger.memory.given import Given
+        from festinger.memory.learn.statement import Given
 
         fields = _dated(statement)
         origin = origin_of(fields.pop("origin", Origin.PERSON))
@@ -180,9 +180,8 @@ class FromStore:
             ) from error
 
     async def memories(self, query: Query, *, limit: int) -> list[Document]:
-        from festinger.memory.history import LONGEST_PAGE, page
-        from festinger.memory.memory import Place
-        from festinger.memory.wanted import wanted_in
+        from festinger.memory.model import Place
+        from festinger.memory.query import LONGEST_PAGE, page, wanted_in
 
         place = Place(space=self.space, agent=self.agent, session=SessionId(who()))
         wanted = replace(wanted_in(query), everybodys=self.agent == DEFAULT_AGENT)
@@ -211,7 +210,7 @@ class FromStore:
 
     async def _eyes(self, id_: str) -> "Memory":
         """The handle of whoever sees a memory: the owner of the store sees each as its own agent does."""
-        from festinger.memory.states import find, meant
+        from festinger.memory.changes import find, meant
 
         if self.agent != DEFAULT_AGENT:
             return self._memory
@@ -221,8 +220,7 @@ class FromStore:
         return self._memory.for_agent(owner) if owner else self._memory
 
     async def changes(self, query: Query, *, limit: int) -> list[Document]:
-        from festinger.memory.changes import list_changes, op_of
-        from festinger.memory.states import meant
+        from festinger.memory.changes import list_changes, meant, op_of
 
         subject = query.get("subject")
         found = await list_changes(

@@ -2,6 +2,23 @@
 
 Every deed that changes a memory's state or words writes one change: the columns that it touched, before and after.
 That is enough to undo it, to see whether something later stands on it, and to say what was believed at any moment.
+
+How does a memory come into another state?
+
+Reads memories, with a lock where they are to change, and moves them between states within a transaction of the
+caller's, who tells of it and writes the change down. What may be moved where is decided by the caller; that nothing
+held for good is moved at all is held here.
+
+How are memories joined?
+
+Links are written and undone within a transaction of the caller's. What derives from what is followed here as far as
+it goes; cycles are cut.
+
+How do outcomes move what is held of memories?
+
+`hold` locks some memories and gives what is held of each; whoever knows what happened computes what follows, with the
+arithmetic of `confidence` and `weight`, and hands it back as effects, within the same transaction. The audit of an
+outcome is kept by whoever reports it; a change by a person or by sleep is written down here.
 """
 
 import json
@@ -13,9 +30,11 @@ from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.errors import BadInput, NotFound
-from festinger.ids import AgentId, Cause, MemoryId, SpaceId
-from festinger.memory.desk import Desk
+from festinger.errors import BadInput, NotFound, Refused
+from festinger.ids import AgentId, Cause, MemoryId, SpaceId, pick, prefix, read_id
+from festinger.memory.confidence import Belief
+from festinger.memory.deps import Desk
+from festinger.memory.model import Memory, Status, belief_columns, memory_of
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -186,3 +205,260 @@ def op_of(name: str) -> Op:
     except ValueError as error:
         known = ", ".join(f"`{each}`" for each in Op)
         raise BadInput(f"`{name[:40]}` is no kind of change.", hint=f"Say {known}.") from error
+
+
+STATE = ("status", "pending", "superseded_by", "superseded_at", "valid_from", "valid_to", "immutable")
+"""The columns that say in which state a memory is."""
+
+ColumnValues = Mapping[str, Any]
+
+
+async def find(transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
+    row = await transaction.maybe(Q["find_memory"], space=space, id=memory)
+    if row is None:
+        raise NotFound(f"There is no memory `{memory}`.")
+    return memory_of(row)
+
+
+async def find_all(
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
+) -> dict[MemoryId, Memory]:
+    """Those of some memories that are there."""
+    wanted = list(memories)
+    rows = await transaction.all(Q["find_memories"], space=space, memories=wanted) if wanted else []
+    return {row["id"]: memory_of(row) for row in rows}
+
+
+async def lock_all(
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
+) -> dict[MemoryId, Memory]:
+    """Those of some memories that are there, kept from changing until the transaction ends."""
+    wanted = list(dict.fromkeys(memories))
+    rows = await transaction.all(Q["lock_memories"], space=space, memories=wanted) if wanted else []
+    return {row["id"]: memory_of(row) for row in rows}
+
+
+async def lock(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Memory]:
+    """Some memories, kept from changing until the transaction ends. One that is not there is `NotFound`."""
+    wanted = list(dict.fromkeys(memories))
+    found = await lock_all(transaction, space, wanted)
+    if missing := [memory for memory in wanted if memory not in found]:
+        raise NotFound(f"There is no memory `{missing[0]}`.")
+    return found
+
+
+async def lock_one(transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
+    return (await lock(transaction, space, [memory]))[MemoryId(memory)]
+
+
+async def meant(desk: Desk, space: SpaceId, text: str | UUID) -> MemoryId:
+    """The memory that a person means by an id or the beginning of one."""
+    if isinstance(text, UUID):
+        return MemoryId(text)
+    if len(text.strip().replace("-", "")) == 32:
+        return MemoryId(read_id(text))
+    rows = await desk.store.all(Q["ids_that_begin"], space=space, prefix=prefix(text))
+    return MemoryId(pick(text, [row["id"] for row in rows]))
+
+
+async def restate(transaction: Transaction, memory: Memory, *, at: datetime, **changes: Any) -> Memory:
+    """The memory in its new state. What is held for good is moved by nobody."""
+    if memory.immutable and changes.get("immutable") is not False and "status" in changes:
+        raise Refused(
+            "This is held for good: it cannot be replaced, merged, archived or locked away.",
+            hint="A person may forget it, or say first that it is no longer held for good.",
+            reason="immutable",
+            memory=str(memory.id),
+        )
+    columns = state_of(memory) | changes
+    row = await transaction.one(Q["restate"], space=memory.space_id, id=memory.id, at=at, **columns)
+    return memory_of(row)
+
+
+def state_of(memory: Memory) -> dict[str, Any]:
+    return {name: getattr(memory, name) for name in STATE}
+
+
+def difference(before: Memory, after: Memory, *, also: Sequence[str] = ()) -> tuple[Columns, Columns]:
+    """The columns of a state that differ, before and after; those of `also` in any case."""
+    names = [name for name in STATE if name in also or getattr(before, name) != getattr(after, name)] + [
+        name for name in also if name not in STATE
+    ]
+    return {name: getattr(before, name) for name in names}, {name: getattr(after, name) for name in names}
+
+
+def standing_state(status: Status) -> dict[str, Any]:
+    """What a memory has that nothing has replaced."""
+    return {"status": status, "superseded_by": None, "superseded_at": None}
+
+
+DEPTH = 10
+"""How far a line is followed for somebody to read."""
+WHOLE_LINE = 1000
+"""How far it is followed where trust depends on it."""
+
+
+class Link(StrEnum):
+    DERIVES_FROM = "derives_from"
+    """An insight, and its source."""
+    SUPERSEDES = "supersedes"
+    """What is true now, and what was."""
+    REFINES = "refines"
+    CONTRADICTS = "contradicts"
+    SAME_AS = "same_as"
+    ABOUT = "about"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ancestor:
+    """Something that a memory derives from: a memory, or a turn, which has no trust of its own here."""
+
+    id: UUID
+    depth: int
+    trust: float | None
+
+
+async def join(
+    transaction: Transaction,
+    space: SpaceId,
+    memory: UUID,
+    relation: Link,
+    *,
+    to: Iterable[UUID],
+    at: datetime,
+    judgements: Mapping[Any, UUID] | None = None,
+) -> None:
+    targets = list(dict.fromkeys(to))
+    if targets:
+        await transaction.run(
+            Q["put_links"],
+            **{"from": memory},
+            space=space,
+            to=targets,
+            judgements=[(judgements or {}).get(target) for target in targets],
+            relation=relation.value,
+            at=at,
+        )
+
+
+async def part(
+    transaction: Transaction,
+    space: SpaceId,
+    memory: UUID,
+    relation: Link,
+    *,
+    to: Sequence[UUID],
+    at: datetime,
+) -> None:
+    """Undo a link; that it was there stays known."""
+    await transaction.run(
+        Q["undo_links"], **{"from": memory}, space=space, to=list(to), relation=relation.value, at=at
+    )
+
+
+async def linked(transaction: Transaction, space: SpaceId, memory: UUID, relation: Link) -> list[MemoryId]:
+    rows = await transaction.all(Q["links_from"], space=space, memory=memory, relation=relation.value)
+    return [row["to_id"] for row in rows]
+
+
+async def derivation(
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID], *, depth: int = WHOLE_LINE
+) -> list[Ancestor]:
+    """Everything that these derive from."""
+    rows = await transaction.all(Q["derivation"], space=space, memories=list(memories), depth=depth)
+    return [Ancestor(**row) for row in rows]
+
+
+async def lower_trust(
+    transaction: Transaction, memory: Memory, *, trust: float, at: datetime
+) -> list[MemoryId]:
+    """Trust a memory less, and with it everything that derives from it; whose trust fell."""
+    rows = await transaction.all(Q["derived"], space=memory.space_id, memory=memory.id, depth=WHOLE_LINE)
+    fallen = await transaction.all(
+        Q["lower_trust"],
+        space=memory.space_id,
+        memories=[memory.id, *(row["id"] for row in rows)],
+        trust=trust,
+        at=at,
+    )
+    return [row["id"] for row in fallen]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What is held of a memory from now on, and when it was read and used."""
+
+    memory: MemoryId
+    belief: Belief
+    accesses: tuple[datetime, ...] = ()
+
+
+KEPT_ACCESSES = 100
+"""Times of access that a memory keeps."""
+
+
+async def hold(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Belief]:
+    """What is held of some memories, kept from changing until the transaction ends."""
+    return {id_: memory.belief for id_, memory in (await lock(transaction, space, memories)).items()}
+
+
+async def hold_known(
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
+) -> dict[MemoryId, Memory]:
+    """Those of some memories that are there, kept from changing until the transaction ends."""
+    rows = await transaction.all(Q["lock_memories"], space=space, memories=sorted(set(memories)))
+    return {row["id"]: memory_of(row) for row in rows}
+
+
+async def apply_effects(
+    transaction: Transaction,
+    space: SpaceId,
+    effects: Sequence[Effect],
+    *,
+    at: datetime,
+    keep: int = KEPT_ACCESSES,
+) -> None:
+    """Keep what is held of memories now. The caller holds them locked, and keeps the audit.
+
+    Of the times at which a memory was read and used the last `keep` stay.
+    """
+    ordered = sorted(effects, key=lambda each: each.memory)
+    held = [
+        {"space": space, "id": each.memory, "causes": 0, "at": at, **belief_columns(each.belief)}
+        for each in ordered
+    ]
+    read = [
+        {"space": space, "id": each.memory, "times": list(each.accesses), "keep": keep}
+        for each in ordered
+        if each.accesses
+    ]
+    if held:
+        await transaction.run_many(Q["revalue"], held)
+    if read:
+        await transaction.run_many(Q["note_accesses"], read)
+
+
+async def weigh(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    effect: Effect,
+    *,
+    by: str,
+    reason: str,
+    evidence: Sequence[UUID] = (),
+) -> UUID:
+    """Move what is held of one memory for another reason than an outcome, and write that down."""
+    held = (await lock(transaction, space, [effect.memory]))[effect.memory]
+    before, after = belief_columns(held.belief), belief_columns(effect.belief)
+    moved = [name for name in before if before[name] != after[name]]
+    await apply_effects(transaction, space, [effect], at=desk.clock())
+    note = Note(
+        op=Op.WEIGHT,
+        before={effect.memory: {name: before[name] for name in moved}},
+        after={effect.memory: {name: after[name] for name in moved}},
+        by=by,
+        reason=reason,
+        more={"evidence": [str(each) for each in evidence]},
+    )
+    return await write_change(desk, transaction, space, note)

@@ -4,12 +4,143 @@ The one arithmetic of confidence, for outcomes and for corroboration alike: up t
 the start value and all signals, in any order; from then on each moves it by a twenty-first. What nobody said on
 purpose moves it less and never far from where the last deliberate signal left it. Which signal something gives is
 decided by its neighbours; keeping the result is `belief`'s matter.
+
+How deeply is a memory held?
+
+A weight is a Beta distribution: what spoke for keeping it (alpha) and what spoke against (beta). Every reinforcement
+goes through `reinforced`, which makes each one worth less than the last and stops short of certainty, so that
+nothing is held for ever because it was met often. Whose word moves a weight, and by how much, is left to others.
+
+How deeply is a memory held that nobody touched for a while?
+
+Fading is computed whenever a weight is read and never written: touching the memory again restores it whole.
+
+What does it add when a memory is said again?
+
+Saying it again always counts as a confirmation; evidence it is only when it comes from a cause that has not counted
+yet, and then by how far that cause is trusted. One loop has one vote, one agent at most three a day, and what was
+derived from a memory never speaks for it. Pure; the deed is `confirm`'s.
+
+How far is whoever said something trusted?
+
+By origin, from the settings; something derived is never trusted more than the least trusted thing it derives from,
+however far back. Pure: who said it was found out by the door.
 """
 
 import math
+import random
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
 
-from festinger.memory.weight import FRESH, Weight
+from festinger.errors import BadInput
+from festinger.ids import Origin
+
+PRIOR_ALPHA = 1.0
+PRIOR_BETA = 4.0
+
+HIGHEST_CENTER = 0.95
+"""No reinforcement lifts a memory above this."""
+
+CONTESTED_ABOVE = 5.0
+UNINFORMED_BELOW = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """Beta(alpha, beta); a fresh memory is held lightly."""
+
+    alpha: float = PRIOR_ALPHA
+    beta: float = PRIOR_BETA
+
+    def __post_init__(self) -> None:
+        if 0 < self.alpha < math.inf and 0 < self.beta < math.inf:
+            return
+        for name, value in (("alpha", self.alpha), ("beta", self.beta)):
+            if not math.isfinite(value) or value <= 0:
+                raise BadInput(f"The {name} of a weight must be a number above 0, not {value}.")
+
+    @property
+    def center(self) -> float:
+        return self.alpha / (self.alpha + self.beta)
+
+    @property
+    def depth_weight(self) -> float:
+        """The center by its older name."""
+        return self.center
+
+    @property
+    def variance(self) -> float:
+        total = self.total_evidence
+        return self.alpha * self.beta / (total**2 * (total + 1))
+
+    @property
+    def total_evidence(self) -> float:
+        return self.alpha + self.beta
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether much speaks for it and much against. The spread does not tell: it shrinks with any evidence."""
+        return self.alpha > CONTESTED_ABOVE and self.beta > CONTESTED_ABOVE
+
+    @property
+    def is_uninformed(self) -> bool:
+        return self.alpha < UNINFORMED_BELOW and self.beta < UNINFORMED_BELOW
+
+    def observe(self, chance: random.Random) -> float:
+        """One draw of how deeply it is held."""
+        return chance.betavariate(self.alpha, self.beta)
+
+    def reinforce(self, amount: float = 1.0) -> "Weight":
+        return Weight(alpha=self.alpha + checked_amount(amount), beta=self.beta)
+
+    def contradict(self, amount: float = 0.5) -> "Weight":
+        return Weight(alpha=self.alpha, beta=self.beta + checked_amount(amount))
+
+
+FRESH = Weight()
+RESET = Weight(alpha=1.0, beta=1.0)
+IMMUTABLE = Weight(alpha=50.0, beta=1.0)
+"""What is held for good starts here; nothing else may start above the highest center."""
+
+
+def checked_amount(amount: float) -> float:
+    if not math.isfinite(amount) or amount < 0:
+        raise BadInput(f"A weight moves by 0 or more, not by {amount}.")
+    return amount
+
+
+def reinforced(
+    weight: Weight, amount: float, *, immutable: bool = False, ceiling: float | None = None
+) -> Weight:
+    """The one way in which a weight rises: by less the more is known, and never past the highest center.
+
+    `ceiling` is a lower center that this reinforcement may not pass either.
+    """
+    gain = checked_amount(amount) / max(1.0, math.log2(weight.total_evidence))
+    highest = HIGHEST_CENTER if ceiling is None else min(HIGHEST_CENTER, ceiling)
+    if immutable or weight.center >= highest:
+        return weight
+    at_most = highest * weight.beta / (1.0 - highest)
+    return Weight(alpha=max(weight.alpha, min(weight.alpha + gain, at_most)), beta=weight.beta)
+
+
+def weakened(weight: Weight, amount: float, *, immutable: bool = False) -> Weight:
+    """The one way in which a weight falls. What speaks against a memory counts in full each time."""
+    checked_amount(amount)
+    return weight if immutable else weight.contradict(amount)
+
+
+def united(weight: Weight, twin: Weight, *, immutable: bool = False) -> Weight:
+    """The weight of two memories that turned out to be one: what each gathered beyond the prior, added."""
+    if immutable:
+        return weight
+    alpha = weight.alpha + max(0.0, twin.alpha - PRIOR_ALPHA)
+    beta = weight.beta + max(0.0, twin.beta - PRIOR_BETA)
+    highest = HIGHEST_CENTER * beta / (1.0 - HIGHEST_CENTER)
+    return Weight(alpha=max(weight.alpha, min(alpha, highest)), beta=beta)
+
 
 START = 0.5
 MOST_EVIDENCE = 20
@@ -93,3 +224,117 @@ def _below(moved: float, before: float, cap: float | None) -> float:
     if cap is None or moved <= before:
         return moved
     return min(moved, max(before, cap))
+
+
+LOST_A_DAY = 0.01
+STALE_AFTER_DAYS = 90
+STALE_BELOW_READS = 3
+LOST_WHEN_STALE = 1.0
+
+DAY_SECONDS = 86_400.0
+
+
+def effective(weight: Weight, *, idle_days: float, reads: int, immutable: bool = False) -> Weight:
+    """The weight as it counts now."""
+    if immutable:
+        return weight
+    idle = max(0.0, idle_days)
+    is_stale = idle >= STALE_AFTER_DAYS and reads < STALE_BELOW_READS
+    return Weight(
+        alpha=weight.alpha, beta=weight.beta + LOST_A_DAY * idle + (LOST_WHEN_STALE if is_stale else 0.0)
+    )
+
+
+def idle_days(touched: Iterable[datetime | None], *, now: datetime) -> float:
+    """Days since the last of some moments, at least one of which is known."""
+    latest = max(filter(None, touched))
+    return max(0.0, (now - latest).total_seconds() / DAY_SECONDS)
+
+
+CAUSES_A_DAY = 3
+"""Counted causes of one agent, day and origin for one memory."""
+
+TRUSTED_FROM = 0.55
+"""Causes below it never lift a confidence above the cap."""
+
+SUPPORT = 0.5
+"""What a fully trusted cause adds to a weight, before that is divided by what is known."""
+
+
+class Uncounted(StrEnum):
+    """Why a sighting brought no new cause."""
+
+    SAME_CAUSE = "same_cause"
+    ENOUGH_TODAY = "enough_today"
+    OWN_DERIVATION = "own_derivation"
+    HELD = "held"
+    QUARANTINED = "quarantined"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What of this cause has counted for a memory already."""
+
+    of_cause: int = 0
+    of_agent_today: int = 0
+
+
+def uncounted(counts: Counts, *, is_own_derivation: bool = False) -> Uncounted | None:
+    """Why a sighting does not count; none if it does."""
+    if is_own_derivation:
+        return Uncounted.OWN_DERIVATION
+    if counts.of_cause:
+        return Uncounted.SAME_CAUSE
+    if counts.of_agent_today >= CAUSES_A_DAY:
+        return Uncounted.ENOUGH_TODAY
+    return None
+
+
+def corroborated(belief: Belief, *, trust: float, origin: Origin, cap: float) -> Belief:
+    """The belief after a newly counted cause. `cap` is the highest confidence that untrusted causes reach."""
+    if origin is Origin.PERSON:
+        belief = replace(belief, confidence_ceiling=None, weight_ceiling=None)
+    bounds = [bound for bound in (belief.confidence_ceiling, cap if trust < TRUSTED_FROM else None) if bound]
+    moved = signalled(belief, 0.5 + 0.4 * trust, cap=min(bounds, default=None))
+    weight = reinforced(
+        belief.weight, SUPPORT * trust, immutable=belief.immutable, ceiling=belief.weight_ceiling
+    )
+    return replace(moved, weight=weight)
+
+
+WORDED_BY_MODEL = 0.9
+"""What is left of the trust in sources when a model put them into its own words."""
+
+DEFAULTS = {
+    Origin.PERSON: 1.0,
+    Origin.SYSTEM: 0.9,
+    Origin.MODEL: 0.6,
+    Origin.TOOL: 0.5,
+    Origin.DOCUMENT: 0.4,
+}
+
+
+def trust_in(
+    origin: Origin, trusts: Mapping[Origin, float], *, sources: Iterable[float] = (), by_model: bool = False
+) -> float:
+    """The trust that a statement starts with. `sources` are the trusts of what it derives from.
+
+    `by_model` says that a model put it into words. What derives from nothing has the trust of its origin.
+    """
+    lowest = min(sources, default=None)
+    if lowest is None:
+        if origin is Origin.JOB:
+            raise BadInput(
+                "A job cannot learn what derives from nothing.",
+                hint="Name in `derived_from` what it was derived from.",
+            )
+        return trusts[origin]
+    if origin not in (Origin.MODEL, Origin.JOB):
+        lowest = min(lowest, trusts[origin])
+    return rounded(lowest * WORDED_BY_MODEL if by_model else lowest)
+
+
+def rounded(trust: float) -> float:
+    """As the store keeps it: six digits, so that a trust read back compares equal."""
+    return round(trust, 6)

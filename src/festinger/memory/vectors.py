@@ -16,8 +16,8 @@ from festinger.embedding.profiles import Profile, Purpose, Threshold
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.judge.model import Bars
-from festinger.memory.desk import Desk
-from festinger.memory.kinds import Kind
+from festinger.memory.deps import Desk
+from festinger.memory.model import Kind
 from festinger.observability.metrics import DEGRADED
 from festinger.store.vectors import Probe, VectorModel, probe
 

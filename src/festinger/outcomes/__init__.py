@@ -23,13 +23,13 @@ What other rooms call, each taking a `desk.Desk` and a `desk.Reporter`:
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from festinger.outcomes.defaults import Defaults as Defaults
+    from festinger.outcomes.model import Defaults as Defaults
     from festinger.outcomes.protocol import ObservationProtocol as ObservationProtocol
     from festinger.outcomes.protocol import RecallProposal as RecallProposal
 
 __all__ = ["Defaults", "ObservationProtocol", "RecallProposal"]
 
-_HOMES = {"Defaults": "defaults", "ObservationProtocol": "protocol", "RecallProposal": "protocol"}
+_HOMES = {"Defaults": "model", "ObservationProtocol": "protocol", "RecallProposal": "protocol"}
 
 
 def __getattr__(name: str) -> Any:

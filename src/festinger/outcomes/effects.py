@@ -5,17 +5,133 @@ They are apart because the first is written into the log and the second is done 
 so a memory can be computed anew, bit for bit, without an outcome that should not have been. Order as in the
 matrix: decay clock, cycles, pressure, confidence, prediction, discharge, weight. Reads, surfacings and rows are
 left to the deeds.
+
+What of a report is about notes that are edges of the world?
+
+Such a note is named as it reads: `concept [dimension] parent`. Its outcome goes to the world, within the same
+transaction; the world keeps its own log of it. What a text says against an edge is read as the world reads texts.
+
+How strong is a memory at a moment?
+
+Three parts: what fades since it was last acted on, what comes round (cycles), and what presses more the longer it is
+left alone. A pure function of what is stored and of the clock: nothing is ever written because time passed. Who
+sets a rhythm, and which outcome moves it, is left to others.
+
+How far was a prediction wrong?
+
+Compares what was expected with what came, key by key. Pure; keeping predictions is `predictions`' matter.
 """
 
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
 
-from festinger.memory.confidence import Belief, signalled, signalled_passively
-from festinger.memory.weight import reinforced, weakened
-from festinger.outcomes.outcome import How
-from festinger.outcomes.rhythm import Cycle, Rhythm, scaled
+from festinger.ids import Cause, Origin
+from festinger.memory.confidence import Belief, reinforced, signalled, signalled_passively, weakened
+from festinger.outcomes.model import Desk, How, Report, Reporter
 from festinger.settings.outcomes import OutcomesSettings
-from festinger.world.corroboration import Outcome
+from festinger.store.pool import Transaction
+from festinger.text.vocabulary import is_common
+from festinger.world.graph import World
+from festinger.world.learn import MOVING, observe_in
+from festinger.world.model import Outcome, is_same_name
+from festinger.world.recollection import Claim, Note, claims, read
+from festinger.world.write import begin
+
+DAY = 86_400.0
+PERIODS = {
+    "day": 86_400.0,
+    "week": 604_800.0,
+    "month": 2_592_000.0,
+    "quarter": 7_776_000.0,
+    "year": 31_536_000.0,
+}
+
+SHORTEST_DAYS = 0.01
+"""What was touched just now counts as touched so long ago: a power of nothing has no end."""
+HIGHEST_AMPLITUDE = 100.0
+FAINTEST_AMPLITUDE = 0.01
+"""Below it a cycle is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rhythm:
+    """How the strength of one memory moves with time. `last_touched` is its making until it was acted on."""
+
+    last_touched: datetime
+    decay_rate: float = 0.1
+    base_score: float = 1.0
+    pressure_rate: float = 0.0
+    pressure_declared_at: datetime | None = None
+    pressure_resolved_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cycle:
+    """Something that comes round, in seconds; strongest at its phase."""
+
+    period_s: float
+    amplitude: float
+    phase_s: float = 0.0
+    declared_amplitude: float = 0.0
+    declared_at: datetime | None = None
+
+
+def decay(rhythm: Rhythm, *, now: datetime, confidence: float = 0.5, modulation: float = 0.5) -> float:
+    """What is left since it was last touched; a memory that is surely true fades slower."""
+    days = max(_days(rhythm.last_touched, now), SHORTEST_DAYS)
+    rate = rhythm.decay_rate
+    fading: float = rhythm.base_score * days**-rate
+    slowed = rate * 2.0 ** (2.0 * modulation * (0.5 - confidence))
+    return float(fading * max(days, 1.0) ** -(slowed - rate))
+
+
+def swing(cycles: Sequence[Cycle], now: datetime) -> float:
+    """What its cycles add at a moment."""
+    seconds = now.timestamp()
+    return sum(
+        cycle.amplitude * math.cos(2.0 * math.pi * (seconds - cycle.phase_s) / cycle.period_s)
+        for cycle in cycles
+    )
+
+
+def pressure(rhythm: Rhythm, now: datetime) -> float:
+    """How much it presses by now."""
+    if rhythm.pressure_resolved_at is None:
+        return 0.0
+    return rhythm.pressure_rate * max(_days(rhythm.pressure_resolved_at, now), 0.0)
+
+
+def strength(
+    rhythm: Rhythm,
+    cycles: Sequence[Cycle] = (),
+    *,
+    now: datetime,
+    confidence: float = 0.5,
+    modulation: float = 0.5,
+) -> float:
+    """Everything together. A stored time that lies ahead counts as now."""
+    fading = decay(rhythm, now=now, confidence=confidence, modulation=modulation)
+    return fading + swing(cycles, now) + pressure(rhythm, now)
+
+
+def scaled(cycles: Sequence[Cycle], factor: float) -> tuple[Cycle, ...]:
+    """The cycles after an outcome, each within its bounds; what became too faint is over."""
+    return tuple(replace(cycle, amplitude=_bounded(cycle.amplitude * factor)) for cycle in cycles)
+
+
+def _bounded(amplitude: float) -> float:
+    held = min(max(amplitude, 0.0), HIGHEST_AMPLITUDE)
+    return 0.0 if held < FAINTEST_AMPLITUDE else held
+
+
+def _days(since: datetime, now: datetime) -> float:
+    return (now - since) / timedelta(seconds=DAY)
+
 
 DISCHARGE_MARGIN = 1e-9
 DISCHARGED_BELOW = 0.2
@@ -180,3 +296,124 @@ def is_discharged(belief: Belief, terms: OutcomesSettings) -> bool:
 def relieved(rhythm: Rhythm, at: datetime) -> Rhythm:
     """The rhythm after its pressure was resolved; what does not press stays as it is."""
     return replace(rhythm, pressure_resolved_at=at) if rhythm.pressure_rate > 0 else rhythm
+
+
+COMMON_ZIPF = 4.0
+"""From here on a word is no name that anything could be claimed of."""
+
+_EDGE = re.compile(r"(?P<concept>[^\[\]]+) \[(?P<dimension>[^\[\]]+)\] (?P<parent>[^\[\]]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeNote:
+    concept: str
+    dimension: str
+    parent: str
+
+    @property
+    def note(self) -> Note:
+        return Note(concept=self.concept, dimension=self.dimension, parent=self.parent, version=0)
+
+    @property
+    def sentence(self) -> str:
+        """The edge as somebody would say it."""
+        return f"{self.concept.replace('_', ' ')} is {self.parent.replace('_', ' ')}"
+
+    def is_denied_by(self, said: Iterable[Claim]) -> bool:
+        """Whether something gives its place to another parent, or takes this one out of it."""
+        return any(
+            claim.is_retraction == (claim.parent == self.parent or is_same_name(claim.parent, self.parent))
+            for claim in said
+            if (claim.concept, claim.dimension) == (self.concept, self.dimension)
+        )
+
+
+def edge_of(id_: str) -> EdgeNote | None:
+    """The edge that an id names; none if it names none."""
+    found = _EDGE.fullmatch(id_)
+    return EdgeNote(**found.groupdict()) if found else None
+
+
+def claimed(text: str) -> Sequence[Claim]:
+    """What a text claims of names, whatever the world knows of them."""
+    nowhere = World()
+    found = read(text, Origin.MODEL, nowhere)
+    return claims(found, nowhere, is_common=lambda word: is_common(word, COMMON_ZIPF))
+
+
+def moving(report: Report, edges: Mapping[str, EdgeNote]) -> dict[str, EdgeNote]:
+    """Those of some edges that the report moves."""
+    return {id_: edge for id_, edge in edges.items() if report.outcome_of(id_) in MOVING}
+
+
+async def observe_edges(
+    desk: Desk,
+    transaction: Transaction,
+    reporter: Reporter,
+    report: Report,
+    *,
+    edges: Mapping[str, EdgeNote],
+    cause: Cause,
+    credit: Mapping[str, float],
+) -> list[str]:
+    """Hand outcomes of edges to the world; the ids of those that moved. `credit` is the share of each that helped."""
+    told = moving(report, edges)
+    if not told:
+        return []
+    terms = desk.terms(reporter.place.space)
+    change = await begin(desk.world, transaction, reporter.place.space, by="outcome", cause=cause)
+    moved = []
+    for id_ in sorted(told):
+        found = await observe_in(
+            change,
+            told[id_].note,
+            report.outcome_of(id_),
+            cause=cause,
+            weight=weight_of(reporter.how, report.q.get(id_, 1.0), terms) * credit.get(id_, 1.0),
+            is_explicit=not reporter.how.is_passive,
+        )
+        if found is not None:
+            moved.append(id_)
+    await change.finish()
+    return moved
+
+
+class Mode(StrEnum):
+    """How a prediction came to its end."""
+
+    EXPLICIT = "explicit"
+    """Somebody said what came."""
+    OBSERVED = "observed"
+    """An outcome of its memory stood in for that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    predicted: Mapping[str, Any]
+    recorded_at: datetime
+    actual: Mapping[str, Any] | None = None
+    resolved: bool = False
+    resolution_mode: Mode | None = None
+    prediction_error: float | None = None
+    resolved_at: datetime | None = None
+
+
+def prediction_error(predicted: Mapping[str, Any], actual: Mapping[str, Any]) -> float:
+    """The mean over every key of either side: 0 as expected, 1 wholly wrong."""
+    keys = sorted({*predicted, *actual})
+    if not keys:
+        return 0.0
+    return sum(_prediction_error(key, predicted, actual) for key in keys) / len(keys)
+
+
+def _prediction_error(key: str, predicted: Mapping[str, Any], actual: Mapping[str, Any]) -> float:
+    if key not in predicted or key not in actual:
+        return 1.0
+    expected, came = predicted[key], actual[key]
+    if _is_number(expected) and _is_number(came):
+        return float(abs(expected - came) / max(abs(expected), abs(came), 1))
+    return 0.0 if expected == came else 1.0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

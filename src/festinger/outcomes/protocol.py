@@ -2,6 +2,10 @@
 
 `on_read` when somebody fetched one, `on_surfaced` when some were put before a model, `on_context_used` when it is
 known what became of them. Only the last is evidence. Where memories are taken, their ids are too.
+
+What was read, but not used yet?
+
+A read alone is no evidence: it waits here until an outcome says that the memory was used, and is let go otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,21 +14,71 @@ from datetime import timedelta
 from typing import Any, ClassVar
 from uuid import UUID
 
-from festinger.memory.memory import Memory
-from festinger.outcomes.defaults import Defaults
-from festinger.outcomes.desk import DEFAULT_PARTITION, Desk, Reporter
+from festinger.ids import SpaceId
+from festinger.memory.model import Memory
+from festinger.observability.metrics import OUTCOMES_SKIPPED
 from festinger.outcomes.effects import State
-from festinger.outcomes.observed import Observed, id_of, memory_id, report_of
-from festinger.outcomes.predictions import (
+from festinger.outcomes.model import (
+    DEFAULT_PARTITION,
+    Defaults,
+    Desk,
+    Observed,
+    Reporter,
+    id_of,
+    memory_id,
+    report_of,
+)
+from festinger.outcomes.report import observe
+from festinger.outcomes.store import (
+    Declared,
     Kept,
+    Strong,
     prediction_errors,
     record_prediction,
     resolve_prediction,
+    set_rhythm,
+    top_by_strength,
 )
-from festinger.outcomes.reads import stage
-from festinger.outcomes.report import observe
-from festinger.outcomes.rhythms import Declared, Strong, set_rhythm, top_by_strength
-from festinger.outcomes.surfacing import Surfacing, expire, pending, surface
+from festinger.outcomes.surface import Surfacing, expire, pending, surface
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.outcomes")
+
+
+async def stage(
+    desk: Desk,
+    transaction: Transaction,
+    reporter: Reporter,
+    memories: Sequence[UUID],
+    *,
+    partition: str | None = None,
+) -> int:
+    """Note that memories were read; how many of them are there. Each that is listed twice was read twice."""
+    if not memories:
+        return 0
+    now, space = desk.clock(), reporter.place.space
+    rows = await transaction.all(
+        Q["stage_reads"],
+        space=space,
+        ids=[desk.new_id() for _ in memories],
+        memories=list(memories),
+        agent=reporter.place.agent,
+        partition=partition or reporter.partition,
+        at=now,
+        expires=now + timedelta(seconds=desk.terms(space).staged_ttl_s),
+    )
+    known = {row["id"] for row in rows}
+    missing = sum(memory not in known for memory in memories)
+    if missing:
+        OUTCOMES_SKIPPED.labels("unknown").inc(missing)
+    return len(memories) - missing
+
+
+async def prune_reads(desk: Desk, space: SpaceId) -> int:
+    """Let go of reads whose time is over: they count as discarded."""
+    return await desk.store.run(Q["prune_reads"], space=space, at=desk.clock())
+
 
 Named = Memory | UUID | str
 """A memory, or its id."""

@@ -34,7 +34,7 @@ from festinger.proposals.receiving import close_verdict, find_verdict, receive, 
 from festinger.proposals.verdict import Decided, Kind, Result, Said, Verdict, effect_of, verdict_of
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.writing import hold
+from festinger.world.write import hold
 
 Q = queries_of("festinger.proposals")
 

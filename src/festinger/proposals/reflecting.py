@@ -20,14 +20,12 @@ from festinger.events.feed import history
 from festinger.ids import Origin, SpaceId, cause
 from festinger.llm.model import Answer, Message, Model, Shape
 from festinger.llm.prompts import prompt_of
-from festinger.memory.desk import Desk as MemoryDesk
-from festinger.memory.episodes.episode import Episode, State, Turn
-from festinger.memory.episodes.keeping import find_in
-from festinger.memory.episodes.listing import turns_left
-from festinger.memory.episodes.transcript import SPOKEN, shown
-from festinger.memory.given import Given
-from festinger.memory.kinds import Kind
-from festinger.memory.learn import learn
+from festinger.memory.deps import Desk as MemoryDesk
+from festinger.memory.episodes.episode import SPOKEN, Episode, State, Turn, shown
+from festinger.memory.episodes.store import find_in, turns_left
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Kind
 from festinger.observability.metrics import PROPOSALS_DROPPED
 from festinger.proposals.desk import Desk
 from festinger.proposals.detectors.firing import scope_of

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.ids import MemoryId, SpaceId
-from festinger.memory.selector import Selector
+from festinger.memory.erasure.selector import Selector
 from festinger.proposals.counting import freed
 from festinger.proposals.desk import Desk
 from festinger.proposals.family import family_of, held, root_of

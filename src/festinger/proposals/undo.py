@@ -22,7 +22,7 @@ from festinger.proposals.value import tell_if_muted
 from festinger.proposals.verdict import Author, Effect, effect_of
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.writing import hold
+from festinger.world.write import hold
 
 Q = queries_of("festinger.proposals")
 

@@ -17,8 +17,8 @@ import structlog
 from festinger.app.wiring import App
 from festinger.errors import Unavailable
 from festinger.ids import AgentId, Origin, SpaceId
-from festinger.memory.kinds import Kind
-from festinger.memory.memory import Place as MemoryPlace
+from festinger.memory.model import Kind
+from festinger.memory.model import Place as MemoryPlace
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.proposal import Proposal
 from festinger.proposals.surfacing import told
@@ -30,7 +30,7 @@ from festinger.retrieval.recalled import Item
 from festinger.retrieval.standing import Standing, standings
 from festinger.retrieval.wish import wished
 from festinger.text.words import sentences_in
-from festinger.world.recollector import Place, Said
+from festinger.world.recall import Place, Said
 
 log = structlog.get_logger(room="proxy")
 

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from festinger.app.wiring import App
 from festinger.app.world import warm
+from festinger.world.recall import Place, Said
 from festinger.world.recollection import Recollection
-from festinger.world.recollector import Place, Said
 
 
 class Mind(Protocol):

@@ -26,8 +26,7 @@ from festinger.text.cues import Cue, cues
 from festinger.text.normalize import normalised
 from festinger.text.tokens import Token, tokens
 from festinger.text.words import FUNCTION_WORDS
-from festinger.world.recollection import Note, Recollection
-from festinger.world.rendering import PENDING, UNCONFIRMED
+from festinger.world.recollection import PENDING, UNCONFIRMED, Note, Recollection
 
 
 class Noting:

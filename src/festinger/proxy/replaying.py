@@ -11,7 +11,7 @@ from datetime import datetime
 from festinger.app.forgetting import ledger_of
 from festinger.app.wiring import App
 from festinger.ids import SpaceId
-from festinger.memory.ban import has_bans_since, without_forgotten
+from festinger.memory.erasure.erase import has_bans_since, without_forgotten
 from festinger.proxy.capture import Capture
 from festinger.proxy.entries import Entry
 from festinger.store.repositories.exchanges import Words

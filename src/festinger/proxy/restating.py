@@ -12,11 +12,10 @@ from festinger.app.wiring import App
 from festinger.proxy.injection.block import Line, NoteRef, graph_line
 from festinger.proxy.injection.corrections import Present, PresentLines
 from festinger.proxy.memories import Lines, is_memory
-from festinger.world.concept import SoasRow
-from festinger.world.edge import UrdEdge
-from festinger.world.recollector import Place
-from festinger.world.rendering import line as line_of
-from festinger.world.world import World
+from festinger.world.graph import World
+from festinger.world.model import SoasRow, UrdEdge
+from festinger.world.recall import Place
+from festinger.world.recollection import line as line_of
 
 EDGE = "edge"
 

@@ -17,8 +17,8 @@ from festinger.errors import FestingerError
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.memory.extract.statements import asks_to_remember
 from festinger.memory.extract.turns import PersonTurn, learn_turn
-from festinger.memory.learned import Learned
-from festinger.memory.memory import Place
+from festinger.memory.learn.result import Learned
+from festinger.memory.model import Place
 from festinger.proxy.capture import made_id, session_name
 from festinger.proxy.edge import going_on
 from festinger.proxy.learn_status import Learning, LearnStatus
@@ -26,7 +26,7 @@ from festinger.proxy.routes import Protocol as Wire
 from festinger.proxy.understanding import Understood
 from festinger.proxy.upstream import base_for
 from festinger.settings.tree import ProxySettings
-from festinger.world.recollector import Said
+from festinger.world.recall import Said
 
 log = structlog.get_logger(room="proxy")
 

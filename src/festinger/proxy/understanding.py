@@ -30,7 +30,7 @@ from festinger.proxy.sessions.session import Caller, Session
 from festinger.proxy.sessions.side import is_side, quotes_a_reply
 from festinger.settings.tree import ProxySettings
 from festinger.text.blocks import Mark
-from festinger.world.recollector import Place, Said
+from festinger.world.recall import Place, Said
 
 NewId = Callable[[], UUID]
 

@@ -25,8 +25,8 @@ from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import Written, keep_sessions, known_sessions, write_exchanges
 from festinger.store.repositories.request_log import log_requests
 from festinger.text.tokens import token_texts
-from festinger.world.learning import Spoken, keep_claims
-from festinger.world.recollector import Place, Said
+from festinger.world.learn import Spoken, keep_claims
+from festinger.world.recall import Place, Said
 
 log = structlog.get_logger(room="proxy")
 

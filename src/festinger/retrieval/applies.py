@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Protocol
 
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.standing import Standing, standing_of
 from festinger.store.queries import queries_of

@@ -16,8 +16,8 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import Purpose
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import ProviderDown, ProviderRefused
-from festinger.memory.history import believed
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
+from festinger.memory.query import believed
 from festinger.observability.metrics import RECALL_ARM_SECONDS
 from festinger.retrieval.candidate import MEMORY, TURN, Candidate, Vector, candidates_of
 from festinger.retrieval.cue import Cue, cue_hash

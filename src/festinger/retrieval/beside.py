@@ -7,7 +7,7 @@ place of a memory: it comes last, as far as there is room. What it is, and wheth
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.retrieval.packing import packed
 from festinger.retrieval.recalled import Item, Recalled
 from festinger.retrieval.wish import Wish

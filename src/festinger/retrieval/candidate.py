@@ -13,8 +13,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.memory.fading import effective, idle_days
-from festinger.memory.weight import Weight
+from festinger.memory.confidence import Weight, effective, idle_days
 from festinger.retrieval.weighing import Lesson
 from festinger.retrieval.words import Held, held
 

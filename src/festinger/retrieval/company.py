@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from festinger.ids import Cause, Origin
-from festinger.memory.memory import NO_SESSION, Place
+from festinger.memory.model import NO_SESSION, Place
 from festinger.retrieval.desk import Desk
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

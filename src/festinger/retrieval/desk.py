@@ -14,8 +14,8 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.events.outbox import Outbox
 from festinger.ids import AgentId, NewId, SpaceId
-from festinger.memory.desk import Desk as MemoryDesk
-from festinger.memory.memory import Place
+from festinger.memory.deps import Desk as MemoryDesk
+from festinger.memory.model import Place
 from festinger.retrieval.beside import Beside, nothing_beside
 from festinger.retrieval.mind import Feeling
 from festinger.settings.outcomes import OutcomesSettings

@@ -4,10 +4,9 @@ What has a cycle or presses more the longer it is left alone, and is strong enou
 so slowly that it would always be due. How strength moves with time is `outcomes`' matter.
 """
 
-from festinger.memory.memory import Place
-from festinger.memory.states import find_all
-from festinger.outcomes.rhythms import Strong, strength_of
-from festinger.outcomes.stored import load_states
+from festinger.memory.changes import find_all
+from festinger.memory.model import Place
+from festinger.outcomes.store import Strong, load_states, strength_of
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.wish import Wish
 from festinger.store.queries import queries_of

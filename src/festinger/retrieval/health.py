@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from festinger.ids import SpaceId
-from festinger.memory.fading import LOST_A_DAY, LOST_WHEN_STALE, STALE_AFTER_DAYS, STALE_BELOW_READS
+from festinger.memory.confidence import LOST_A_DAY, LOST_WHEN_STALE, STALE_AFTER_DAYS, STALE_BELOW_READS
 from festinger.observability.checks import Check, ok, warn
 from festinger.observability.metrics import DORMANT
 from festinger.retrieval.desk import Desk

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from festinger.ids import MemoryId, Origin
-from festinger.memory.belief import Effect, apply_effects, hold_known
-from festinger.memory.changes import Note, Op, write_change
-from festinger.memory.memory import Memory, Place
-from festinger.memory.weight import Weight, reinforced, weakened
+from festinger.memory.changes import Effect, Note, Op, apply_effects, hold_known, write_change
+from festinger.memory.confidence import Weight, reinforced, weakened
+from festinger.memory.model import Memory, Place
 from festinger.retrieval.company import cause_key
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.hit import Hit

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from festinger.errors import StoreDown
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.observability.metrics import RECALL_DEGRADED, RECALL_SECONDS, RECALLS
 from festinger.retrieval.arms import EMBEDDER, embed_cue, missing_vectors, usable
 from festinger.retrieval.beside import with_beside

@@ -17,7 +17,7 @@ import structlog
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.ids import SpaceId
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.company import keep_company
 from festinger.retrieval.cue import cue_hash

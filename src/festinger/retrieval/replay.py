@@ -11,7 +11,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.ids import AgentId, SessionId, SpaceId
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.retrieval.arms import usable
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.recall import recall

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from festinger.errors import FestingerError
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.retrieval.desk import Desk
 from festinger.retrieval.fusing import scaled
 from festinger.retrieval.hit import Hit, in_order

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from festinger.errors import StoreDown
-from festinger.memory.memory import Place
+from festinger.memory.model import Place
 from festinger.retrieval.arms import CueRead, Found, Probe, fetch, find, read_words, size_of
 from festinger.retrieval.candidate import MEMORY, Candidate
 from festinger.retrieval.cue import Cue

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from festinger.memory.memory import Place
-from festinger.memory.supersede import LONGEST_CHAIN
+from festinger.memory.learn.supersede import LONGEST_CHAIN
+from festinger.memory.model import Place
 from festinger.retrieval.desk import Desk
 from festinger.store.queries import queries_of
 

@@ -14,8 +14,8 @@ from uuid import UUID
 from festinger.clock import aware, iso
 from festinger.errors import BadInput
 from festinger.ids import Origin
-from festinger.memory.given import subject_key
-from festinger.memory.kinds import Status, kind_of
+from festinger.memory.learn.statement import subject_key
+from festinger.memory.model import Status, kind_of
 
 TURN = "turn"
 """The kind of what was said; it can be searched for and not learnt."""

@@ -12,10 +12,9 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput
 from festinger.memory.censors.censor import Censor
-from festinger.memory.censors.changing import update
-from festinger.memory.censors.checking import check, search
-from festinger.memory.censors.making import Rule, add, find, page, strikes
-from festinger.memory.censors.misfires import false_positive, latest_strike
+from festinger.memory.censors.check import check, search
+from festinger.memory.censors.edit import Rule, add, find, page, strikes, update
+from festinger.memory.censors.escalation import false_positive, latest_strike
 from festinger.web.access import Scope
 from festinger.web.listing import cursor_of, limit_of, page_of
 from festinger.web.route import Call, Route, answer

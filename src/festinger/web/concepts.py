@@ -10,8 +10,7 @@ from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.route import Call, Route, answer
 from festinger.world.explain import wanted
-from festinger.world.neighbourhood import Neighbourhood, around
-from festinger.world.why import why, why_json
+from festinger.world.query import Neighbourhood, around, why, why_json
 
 DEEPEST = 3
 

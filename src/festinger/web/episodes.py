@@ -13,9 +13,17 @@ from starlette.responses import Response
 from festinger.errors import NotFound
 from festinger.ids import Origin, SessionId
 from festinger.memory.episodes.episode import ORIGINS, Episode, Role, state_of
-from festinger.memory.episodes.keeping import Saying, append_in, close, open_episode, update_episode
-from festinger.memory.episodes.listing import find, page, tell
-from festinger.memory.memory import Place
+from festinger.memory.episodes.store import (
+    Saying,
+    append_in,
+    close,
+    find,
+    open_episode,
+    page,
+    tell,
+    update_episode,
+)
+from festinger.memory.model import Place
 from festinger.web.access import Scope
 from festinger.web.listing import cursor_of, limit_of, page_of
 from festinger.web.route import Call, Route, answer

@@ -15,16 +15,14 @@ from starlette.responses import Response, StreamingResponse
 
 from festinger.errors import BadInput, FestingerError, NotAuthorised, TooLarge
 from festinger.ids import MemoryId, Origin
-from festinger.memory.batch import BATCH, MOST_ITEMS, failed, learn_many
-from festinger.memory.decision import Action
-from festinger.memory.given import Given
-from festinger.memory.history import get, history, page
-from festinger.memory.learn import learn
-from festinger.memory.learned import Learned, refusal_of
-from festinger.memory.memory import Memory, Place
-from festinger.memory.states import find, meant
-from festinger.memory.wanted import wanted_in
-from festinger.memory.why import why
+from festinger.memory.changes import find, meant
+from festinger.memory.learn.batch import BATCH, MOST_ITEMS, failed, learn_many
+from festinger.memory.learn.decision import Action
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned, refusal_of
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Memory, Place
+from festinger.memory.query import get, history, page, wanted_in, why
 from festinger.web.access import Scope
 from festinger.web.listing import cursor_of, limit_of, page_of
 from festinger.web.route import Call, Route, answer, first_fault, request_id

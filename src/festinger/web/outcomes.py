@@ -9,13 +9,11 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput
 from festinger.ids import SessionId, read_id
-from festinger.memory.memory import Place
-from festinger.outcomes.desk import Reporter
-from festinger.outcomes.journal import lists, page
-from festinger.outcomes.outcome import How
-from festinger.outcomes.recalls import observe_recall
-from festinger.outcomes.surfacing import list_surfacings, pending
-from festinger.outcomes.tally import tally
+from festinger.memory.model import Place
+from festinger.outcomes.model import How, Reporter
+from festinger.outcomes.report import observe_recall
+from festinger.outcomes.stats import lists, page, tally
+from festinger.outcomes.surface import list_surfacings, pending
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.route import PEOPLE, Call, Route, answer

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from festinger.world.neighbourhood import Near, NearEdge, Neighbourhood
+from festinger.world.query import Near, NearEdge, Neighbourhood
 
 IN_A_ROW = 4
 WIDTH, HEIGHT = 150, 34

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput
 from festinger.ids import SessionId, read_id
-from festinger.memory.memory import NO_SESSION, Place
+from festinger.memory.model import NO_SESSION, Place
 from festinger.retrieval.recall import recall
 from festinger.retrieval.record import find_recall, recalls
 from festinger.retrieval.replay import replay

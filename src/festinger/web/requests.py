@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from festinger.events.feed import history
 from festinger.ids import SessionId
-from festinger.outcomes.outcome import How
-from festinger.outcomes.overhearing import inferred_of
-from festinger.outcomes.surfacing import surfaced_in
+from festinger.outcomes.capture import inferred_of
+from festinger.outcomes.model import How
+from festinger.outcomes.surface import surfaced_in
 from festinger.store.repositories.request_log import LoggedRequest, find_request, list_requests
 from festinger.web.access import Scope
 from festinger.web.listing import EPOCH, MICROSECOND, cursor_of, limit_of, page_of

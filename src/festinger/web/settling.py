@@ -20,14 +20,14 @@ from festinger.clock import iso
 from festinger.consolidation.resolution import ResolutionRun, last_run
 from festinger.errors import BadInput
 from festinger.ids import read_id
-from festinger.memory.settling import DECISIONS
+from festinger.memory.conflicts import DECISIONS
 from festinger.web.access import Scope
 from festinger.web.pages import back_to, show
 from festinger.web.route import Call, Route, answer
 from festinger.web.speaking import sees, viewer_of
-from festinger.world.collision import Collision
 from festinger.world.conflicts import PENDING, Conflict, conflicts, count_pending, find_conflict
 from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
+from festinger.world.model import Collision
 
 SHOWN = 50
 MAX_NOTE = 500

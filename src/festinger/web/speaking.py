@@ -7,7 +7,7 @@ agent's own. People see the whole space, and may look through an agent's eyes by
 
 from festinger.errors import BadInput, NotAuthorised, NotFound
 from festinger.ids import DEFAULT_AGENT, AgentId, Origin, SessionId
-from festinger.memory.memory import Memory, Place
+from festinger.memory.model import Memory, Place
 from festinger.store.repositories.auth import Role
 from festinger.web.route import PEOPLE, VISIT, Call
 

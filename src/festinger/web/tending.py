@@ -10,12 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from festinger.errors import BadInput
-from festinger.memory.changes import Change, list_changes, op_of
-from festinger.memory.releasing import release
-from festinger.memory.revising import Revised, archive, edit, merge, restore, supersede
-from festinger.memory.splitting import split
-from festinger.memory.states import meant
-from festinger.memory.undoing import undo
+from festinger.memory.changes import Change, list_changes, meant, op_of
+from festinger.memory.edit import Revised, archive, edit, merge, release, restore, split, supersede
+from festinger.memory.undo import undo
 from festinger.web.access import Scope
 from festinger.web.listing import cursor_at, limit_of, place_at
 from festinger.web.memories import MEMORIES, memory_in, versioned

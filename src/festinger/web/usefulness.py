@@ -8,8 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from festinger.outcomes.journal import lists
-from festinger.outcomes.tally import GROUPS, SPANS, tally
+from festinger.outcomes.stats import GROUPS, SPANS, lists, tally
 from festinger.web.access import Scope
 from festinger.web.pages import show
 from festinger.web.route import Call, Route, answer

@@ -24,7 +24,7 @@ from festinger.web.route import Call, Endpoint, Route, answer
 from festinger.web.speaking import sees
 from festinger.world.conflicts import Conflict, conflicts, find_conflict
 from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
-from festinger.world.knowing import NEW, Known, iknowthat, known_json
+from festinger.world.learn import NEW, Known, iknowthat, known_json
 from festinger.world.state import Did
 
 STATUSES = ("pending", "resolved", "dismissed")

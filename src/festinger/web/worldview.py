@@ -20,9 +20,9 @@ from festinger.web.picture import drawn
 from festinger.web.quarantine import UNDECIDED, items_of
 from festinger.web.route import Call, Route, answer
 from festinger.world.explain import wanted
-from festinger.world.knowing import iknowthat
-from festinger.world.neighbourhood import Neighbourhood
+from festinger.world.learn import iknowthat
 from festinger.world.quarantine import find_quarantined, quarantined
+from festinger.world.query import Neighbourhood
 
 WORLD = "/admin/world"
 SHOWN = 50

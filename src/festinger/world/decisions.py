@@ -16,15 +16,20 @@ from festinger.errors import AlreadyDecided, BadDecision, Refused, Stale, UndoBl
 from festinger.ids import Origin, SpaceId
 from festinger.store.queries import queries_of
 from festinger.text.tokens import tokens
-from festinger.world.collision import Collision
 from festinger.world.conflicts import DISMISSED, PENDING, RESOLVED, Conflict, close, find_conflict, rebase
-from festinger.world.corroboration import corroborated
-from festinger.world.desk import Desk, SettleMemory
-from festinger.world.edge import Source, UrdEdge
+from festinger.world.model import Collision, Desk, SettleMemory, Source, UrdEdge, corroborated
 from festinger.world.state import make_novel, name_alike
-from festinger.world.undoing import Places, check_untouched, put_back
-from festinger.world.vocabulary import ensure_dimensions, ensured
-from festinger.world.writing import Kind, Op, Writing, writing
+from festinger.world.write import (
+    Kind,
+    Op,
+    Places,
+    Writing,
+    check_untouched,
+    ensure_dimensions,
+    ensured,
+    put_back,
+    writing,
+)
 
 Q = queries_of("festinger.world")
 

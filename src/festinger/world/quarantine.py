@@ -14,12 +14,10 @@ from uuid import UUID
 from festinger.errors import AlreadyDecided, NoSuchCue
 from festinger.ids import Cause, Origin, SpaceId
 from festinger.store.queries import queries_of
-from festinger.world.claims import Claim
-from festinger.world.corroboration import ADMITTED
-from festinger.world.desk import Desk
-from festinger.world.edge import Source, Statement
+from festinger.world.model import ADMITTED, Desk, Source, Statement
+from festinger.world.recollection import Claim
 from festinger.world.state import Stated, state_in
-from festinger.world.writing import Writing, writing
+from festinger.world.write import Writing, writing
 
 Q = queries_of("festinger.world")
 

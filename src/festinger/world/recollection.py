@@ -3,20 +3,134 @@
 Finds the concepts that stand out in what was just said, takes their edges and chooses among them. One step deep:
 a parent speaks only if it stands in the text itself. Everything is read from memory; being read changes nothing.
 How a line looks is `rendering`'s matter, which text counts as unseen the door's.
+
+How does what is known look in a prompt?
+
+One line a concept: `token: [dim] parent [dim] parent`. What is disputed is marked and comes last, with the parent
+that stands; the one that is not accepted is never shown. The same state gives the same bytes. Tokens hold no
+bracket, quote or line break, so a line cannot break out of its block.
+
+What does a text claim, and would it collide with what stands?
+
+A claim is a cue of a text in the words of this room. Whether it collides is answered from memory alone, so that a
+prompt which contradicts the world is already marked in its own recollection; writing it comes later, and decides
+again under the lock.
+
+How is a text read for the world?
+
+Secrets go out first; then the words are cut with the vocabulary of the space, and what the text asserts is found.
+The one place where this room asks the room `text`. What is done with the words is left to `recollection` and
+`encounters`, what is done with the claims to `learning`.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
 
-from festinger.ids import Origin
+from festinger.ids import Origin, least_trusted
 from festinger.settings.beliefs import WorldSettings
-from festinger.world.claims import Claim, collides
-from festinger.world.concept import SoasRow, effective, standing
-from festinger.world.edge import UrdEdge, freshness
-from festinger.world.rendering import line, unknown_lines
-from festinger.world.world import Slot, World
+from festinger.text.cues import Cue, cues, retractions
+from festinger.text.normalize import normalised
+from festinger.text.secrets import without_secrets
+from festinger.text.tokens import Token, content, token_texts, tokens
+from festinger.text.vocabulary import may_be_vocabulary
+from festinger.world.graph import Slot, World
+from festinger.world.model import (
+    STATED_MODEL_CUE,
+    SoasRow,
+    UrdEdge,
+    effective,
+    freshness,
+    is_same_name,
+    standing,
+    yields,
+)
+
+VOUCHED = (Origin.PERSON, Origin.MODEL)
+"""Whose claims are written at once; all others are quarantined."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One triple that a text asserts, or takes back."""
+
+    concept: str
+    parent: str
+    dimension: str
+    is_isa: bool
+    confidence: float
+    pattern: str
+    origin: Origin
+    is_retraction: bool = False
+
+
+def heard_from(origin: Origin, claim: Claim, *, unvouched: Collection[str]) -> Origin:
+    """Whose claim it really is: a model that repeats a page speaks for the page.
+
+    `unvouched` are the words of tool and document texts of the same session.
+    """
+    if origin is Origin.MODEL and claim.concept in unvouched and claim.parent in unvouched:
+        return least_trusted((Origin.MODEL, Origin.TOOL))
+    return origin
+
+
+def starting_confidence(claim: Claim) -> float:
+    """What an edge begins with that comes from this claim."""
+    return min(claim.confidence, STATED_MODEL_CUE) if claim.origin is Origin.MODEL else claim.confidence
+
+
+def collides(world: World, claim: Claim, *, now: datetime, terms: WorldSettings) -> Slot | None:
+    """The slot whose edge the claim contradicts, if there is one."""
+    concept, dim = world.row(claim.concept), world.row(claim.dimension)
+    if concept is None or dim is None or (existing := world.slot(concept.id, dim.id)) is None:
+        return None
+    parent = world.row(claim.parent)
+    if claim.is_retraction:
+        is_this = parent is not None and parent.id == existing.parent_id and claim.origin is Origin.PERSON
+        return existing.slot if is_this else None
+    if parent is not None and (
+        parent.id == existing.parent_id or world.is_settled(*existing.slot, parent=parent.id, now=now)
+    ):
+        return None
+    return None if _makes_way(world, existing, claim, terms=terms) else existing.slot
+
+
+def _makes_way(world: World, existing: UrdEdge, claim: Claim, *, terms: WorldSettings) -> bool:
+    """Whether the claim is another spelling of what stands, or replaces it without a conflict."""
+    return is_same_name(world.soas_by_id[existing.parent_id], claim.parent) or yields(
+        existing,
+        confidence=starting_confidence(claim),
+        origin=claim.origin,
+        floor=terms.recollection_confidence_floor,
+    )
+
+
+PENDING = " — conflict pending"
+UNCONFIRMED = " (unconfirmed)"
+
+
+def line(world: World, row: SoasRow, edges: Sequence[UrdEdge], *, disputed: Collection[Slot]) -> str:
+    """The line of one concept."""
+    shown = sorted(edges, key=lambda edge: (edge.slot in disputed, not edge.is_isa, edge.dim_id))
+    parts = [_part(world, edge, is_disputed=edge.slot in disputed) for edge in shown]
+    ending = PENDING if any(edge.slot in disputed for edge in shown) else ""
+    return f"{row.token}: {' '.join(parts)}{ending}"
+
+
+def unknown_lines(token: str, *, command: str) -> Iterator[str]:
+    """What is said of a name that nothing is known about."""
+    yield f"? {token}: no recollection (if it is a typo, pass over this; else say what it is)"
+    yield f"  {command} '{token} -isa KIND'"
+    yield f"  {command} '{token} -ispart WHOLE in context of DIMENSION'"
+
+
+def _part(world: World, edge: UrdEdge, *, is_disputed: bool) -> str:
+    mark = "?" if is_disputed else ""
+    ending = UNCONFIRMED if edge.unconfirmed else ""
+    return f"[{world.soas_by_id[edge.dim_id]}{mark}] {world.soas_by_id[edge.parent_id]}{ending}"
+
 
 EVERY_SOURCE = "all"
 SPEAKERS = (Origin.PERSON, Origin.MODEL)
@@ -158,3 +272,104 @@ def _note(world: World, row: SoasRow, edge: UrdEdge) -> Note:
         parent=world.soas_by_id[edge.parent_id],
         version=edge.version,
     )
+
+
+CLAIMED_CHARS = 4096
+"""How much of the newest text is scanned for claims within a request."""
+
+LONGEST_SENTENCE = 300
+
+_DENIAL = re.compile(r"not\b|n['’]t\b|no\s+longer\b", re.IGNORECASE)
+"""Without one of these nothing is taken back; most texts need not be looked at closer."""
+
+IsCommon = Callable[[str, float], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """A text, its tokens and who said it."""
+
+    text: str
+    """Without secrets."""
+    tokens: Sequence[Token]
+    origin: Origin
+
+    @property
+    def words(self) -> list[str]:
+        return [token.text for token in self.tokens]
+
+
+def read(text: str, origin: Origin, world: World) -> Read:
+    """Read a text with the words that a space knows."""
+    return _read(without_secrets(text), origin, world)
+
+
+def _read(plain: str, origin: Origin, world: World) -> Read:
+    return Read(text=plain, tokens=tokens(plain, world.knows), origin=origin)
+
+
+def claims(read: Read, world: World, *, is_common: Callable[[str], bool]) -> list[Claim]:
+    """What a text asserts, and what it takes back."""
+    dimensions = world.dimension_names
+    found = cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
+    said = [_claim(read, cue) for cue in found]
+    denied = []
+    if _DENIAL.search(read.text):
+        denials = retractions(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
+        denied = [_claim(read, cue, is_retraction=True) for cue in denials]
+    return [
+        claim
+        for claim in (*said, *denied)
+        if all(map(may_be_vocabulary, (claim.concept, claim.parent, claim.dimension)))
+    ]
+
+
+def _claim(read: Read, cue: Cue, *, is_retraction: bool = False) -> Claim:
+    return Claim(
+        concept=cue.subject,
+        parent=cue.parent,
+        dimension=cue.dimension,
+        is_isa=cue.is_isa,
+        confidence=cue.confidence,
+        pattern=cue.pattern,
+        origin=read.origin,
+        is_retraction=is_retraction,
+    )
+
+
+def heard(
+    text: str, origin: Origin, world: World, *, is_common: Callable[[str], bool], claim_chars: int
+) -> Heard:
+    """A text as a recollection hears it, with what its last `claim_chars` characters assert."""
+    plain = without_secrets(text)
+    if len(text) <= claim_chars:
+        whole = _read(plain, origin, world)
+        return Heard(words=whole.words, origin=origin, claims=claims(whole, world, is_common=is_common))
+    # Places are asked for only where claims are, and cost more than the words.
+    words = token_texts(plain, world.knows)
+    if claim_chars <= 0:
+        return Heard(words=words, origin=origin)
+    newest = _read(plain[-claim_chars:], origin, world)
+    return Heard(words=words, origin=origin, claims=claims(newest, world, is_common=is_common))
+
+
+def countable(read: Read, world: World, *, terms: WorldSettings, is_common: IsCommon) -> dict[str, Token]:
+    """The words of a text that count, each once, with where it stands first."""
+    found: dict[str, Token] = {}
+    for token in content(read.tokens, min_chars=terms.token_min_chars):
+        if is_common(token.text, terms.common_word_zipf) or not may_be_vocabulary(token.text):
+            continue
+        row = world.row(token.text) if token.text in world.aliases else None
+        found.setdefault(row.token if row else token.text, token)
+    return found
+
+
+def sentence_at(read: Read, token: Token) -> str:
+    """The sentence in which a token stands, cut around it if it is long."""
+    plain = normalised(read.text)
+    starts = [each.start for each in read.tokens if each.sentence_start]
+    start = max((each for each in starts if each <= token.start), default=0)
+    end = min((each for each in starts if each > token.start), default=len(plain))
+    if end - start > LONGEST_SENTENCE:
+        start = max(start, token.start - LONGEST_SENTENCE // 2)
+    return plain[start : min(end, start + LONGEST_SENTENCE)].strip()

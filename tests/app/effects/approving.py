@@ -12,10 +12,10 @@ from tests.jobs.desk import rows
 
 from festinger.app.wiring import App
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId, cause
-from festinger.memory.given import Given
-from festinger.memory.learn import learn
-from festinger.memory.memory import Memory, Place
-from festinger.memory.states import find_all
+from festinger.memory.changes import find_all
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Memory, Place
 from festinger.proposals.proposal import Proposal, Type
 from festinger.proposals.sighting import API, Suggestion
 from festinger.proposals.undo import Undone

@@ -7,9 +7,9 @@ from tests.app.effects.approving import Approving, approving
 
 from festinger.errors import BadInput, EffectFailed, Outdated, UndoBlocked
 from festinger.ids import MemoryId
-from festinger.memory.kinds import Status
-from festinger.memory.revising import archive, edit
-from festinger.memory.weight import HIGHEST_CENTER
+from festinger.memory.confidence import HIGHEST_CENTER
+from festinger.memory.edit import archive, edit
+from festinger.memory.model import Status
 from festinger.proposals.proposal import State, Type
 from festinger.proposals.verdict import Kind
 

@@ -8,10 +8,9 @@ from tests.memory.remembering import Mind
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE
 from festinger.memory.censors.censor import Censor
-from festinger.memory.censors.checking import Checked, check
+from festinger.memory.censors.check import Checked, Watch, check
+from festinger.memory.censors.edit import Rule, add, find
 from festinger.memory.censors.escalation import escalate_censor, is_warning
-from festinger.memory.censors.making import Rule, add, find
-from festinger.memory.censors.watch import Watch
 from festinger.store.pool import Store, Transaction
 
 

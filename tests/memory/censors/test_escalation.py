@@ -12,8 +12,8 @@ from tests.memory.remembering import events
 from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.censors.censor import Force, censor_of, is_due, is_mostly_wrong
-from festinger.memory.censors.changing import activate, deactivate, demote, escalate, undo, update
-from festinger.memory.censors.misfires import false_positive, latest_strike
+from festinger.memory.censors.edit import activate, deactivate, demote, escalate, undo, update
+from festinger.memory.censors.escalation import false_positive, latest_strike
 from festinger.store.pool import Store
 
 ROW = {

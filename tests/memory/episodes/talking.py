@@ -10,9 +10,9 @@ from tests.memory.remembering import Mind
 
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.llm.model import Model
-from festinger.memory.desk import Desk
+from festinger.memory.deps import Desk
 from festinger.memory.episodes.episode import ORIGINS, Episode, Role, Turn
-from festinger.memory.episodes.keeping import append, close
+from festinger.memory.episodes.store import append, close
 from festinger.memory.episodes.summary import Answered, Fact
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Store

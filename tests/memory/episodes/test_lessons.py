@@ -8,14 +8,12 @@ from tests.memory.remembering import Mind, events, memories
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.llm.providers.scripted import scripted_model
+from festinger.memory.changes import Link
 from festinger.memory.episodes.episode import Episode, Lesson
-from festinger.memory.episodes.keeping import append, close, open_episode
-from festinger.memory.episodes.lessons import speaker, tie_decision
-from festinger.memory.episodes.listing import tell
+from festinger.memory.episodes.lessons import speaker, summarise, tie_decision
+from festinger.memory.episodes.store import append, close, open_episode, tell
 from festinger.memory.episodes.summary import Fact
-from festinger.memory.episodes.summing import summarise
-from festinger.memory.hygiene import is_supported
-from festinger.memory.links import Link
+from festinger.memory.learn.statement import is_supported
 from festinger.store.pool import Store
 
 OSLO = "The staging cluster stands in Oslo"

@@ -11,7 +11,7 @@ from festinger.memory.extract.statements import (
     resolve_pronoun,
     strip_markers,
 )
-from festinger.memory.kinds import Kind
+from festinger.memory.model import Kind
 
 
 async def texts(message: str) -> list[str]:

@@ -9,9 +9,9 @@ from tests.memory.remembering import Mind, memories, texts
 from festinger.errors import ProviderRefused
 from festinger.ids import Origin
 from festinger.llm.providers.scripted import Fail, scripted_model
-from festinger.memory.decision import Action
 from festinger.memory.extract.model_reader import ReadFact, TurnReading, read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.memory.learn.decision import Action
 from festinger.store.pool import Store
 
 

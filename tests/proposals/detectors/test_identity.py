@@ -6,7 +6,7 @@ import pytest
 from tests.proposals.detectors.finding import MONDAY
 
 from festinger.ids import MemoryId
-from festinger.memory.weight import Weight
+from festinger.memory.confidence import Weight
 from festinger.proposals.detectors.identity import Pattern, firing, would_pass
 from festinger.proposals.proposal import Type
 

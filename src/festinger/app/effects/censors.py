@@ -13,11 +13,20 @@ from festinger.app.effects.naming import id_in
 from festinger.errors import BadInput, NotFound
 from festinger.ids import DEFAULT_AGENT
 from festinger.memory.censors.censor import Censor, Force, force_of
-from festinger.memory.censors.changing import Changed, demote, escalate, undo
-from festinger.memory.censors.making import Rule, add_in, find, read_rule, same_rule
-from festinger.memory.censors.watch import Watch
-from festinger.memory.desk import Desk
-from festinger.memory.memory import Place
+from festinger.memory.censors.check import Watch
+from festinger.memory.censors.edit import (
+    Changed,
+    Rule,
+    add_in,
+    demote,
+    escalate,
+    find,
+    read_rule,
+    same_rule,
+    undo,
+)
+from festinger.memory.deps import Desk
+from festinger.memory.model import Place
 from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
 from festinger.store.pool import Joined
 

@@ -14,7 +14,7 @@ from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
 from festinger.store.pool import Joined
 from festinger.world.conflicts import PENDING, find_conflict
 from festinger.world.decisions import Decision, Judge, Verdict, decide, dimension_name, undo
-from festinger.world.desk import Desk, follow_nothing
+from festinger.world.model import Desk, follow_nothing
 
 
 class DimensionDecomposition:

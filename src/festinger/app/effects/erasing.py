@@ -12,12 +12,12 @@ from uuid import UUID
 
 from festinger.app.effects.naming import ids_in, look_at
 from festinger.errors import UndoBlocked
-from festinger.memory.desk import Desk
-from festinger.memory.forgetting import Eraser, forget_in
-from festinger.memory.history import seen_by
-from festinger.memory.memory import Place
-from festinger.memory.selector import Selector, reach
-from festinger.memory.states import find, find_all
+from festinger.memory.changes import find, find_all
+from festinger.memory.deps import Desk
+from festinger.memory.erasure.erase import Eraser, forget_in
+from festinger.memory.erasure.selector import Selector, reach
+from festinger.memory.model import Place
+from festinger.memory.query import seen_by
 from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
 from festinger.proposals.proposal import Type
 from festinger.store.pool import Joined

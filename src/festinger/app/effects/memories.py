@@ -13,18 +13,15 @@ from uuid import UUID
 from festinger.app.effects.naming import id_in, ids_in, look_at
 from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MemoryId
-from festinger.memory.belief import Effect as Held
-from festinger.memory.belief import weigh
-from festinger.memory.decision import Action
-from festinger.memory.desk import Desk
-from festinger.memory.holding import hold_owners
-from festinger.memory.kinds import Status
-from festinger.memory.memory import Memory
-from festinger.memory.revising import Revised, archive, edit, merge, restore, supersede
-from festinger.memory.splitting import MOST_PARTS, say_anew
-from festinger.memory.states import find, find_all, lock_one
-from festinger.memory.undoing import undo_in
-from festinger.memory.weight import Weight, reinforced
+from festinger.memory.changes import Effect as Held
+from festinger.memory.changes import find, find_all, lock_one, weigh
+from festinger.memory.confidence import Weight, reinforced
+from festinger.memory.deps import Desk
+from festinger.memory.edit import MOST_PARTS, Revised, archive, edit, merge, restore, say_anew, supersede
+from festinger.memory.learn.decision import Action
+from festinger.memory.learn.write import hold_owners
+from festinger.memory.model import Memory, Status
+from festinger.memory.undo import undo_in
 from festinger.proposals.effects import Afterwards, Applied, Deed, Look, nothing_more, text_in
 from festinger.proposals.undo import blocked
 from festinger.store.pool import Joined

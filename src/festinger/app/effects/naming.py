@@ -9,7 +9,7 @@ from uuid import UUID
 
 from festinger.errors import BadInput, NotFound
 from festinger.ids import MemoryId, read_id
-from festinger.memory.memory import Memory
+from festinger.memory.model import Memory
 from festinger.proposals.effects import Look
 
 

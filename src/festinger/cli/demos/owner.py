@@ -6,11 +6,10 @@ Through the handle that the library gives out, as its owner; what comes back is 
 from festinger.app.memory import Memory
 from festinger.cli.demos.ground import Ground
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
-from festinger.memory.history import page
-from festinger.memory.learned import Learned
-from festinger.memory.memory import Memory as Remembered
-from festinger.memory.memory import Place
-from festinger.memory.wanted import Wanted
+from festinger.memory.learn.result import Learned
+from festinger.memory.model import Memory as Remembered
+from festinger.memory.model import Place
+from festinger.memory.query import Wanted, page
 
 SESSION = SessionId("demo")
 

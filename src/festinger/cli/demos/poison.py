@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from festinger.cli.demos.ground import Ground
 from festinger.cli.demos.owner import memory_of, standing, told
 from festinger.cli.demos.scene import Scene
-from festinger.memory.learned import Learned
+from festinger.memory.learn.result import Learned
 
 PAGE = "https://example.org/invoice"
 TRUTH = "The bank account of Acme is 4711"

@@ -3,6 +3,11 @@
 The model sees the turns numbered and quoted as data, and gives title, summary, outcome, topics and the few facts that
 are worth keeping, each with the turns that say it. An answer out of range is mended once, which names the fault; a
 second bad one is an error. Writing it down is left to `summing`.
+
+What was an episode about, told in its own words?
+
+Deterministic, for when no model answers: the sentences that stand out most, in their order, and a title made of the
+words of the first request. Nothing is worded anew, so nothing is made up. Pure.
 """
 
 from collections.abc import Sequence
@@ -11,21 +16,142 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from festinger.ids import Origin
 from festinger.llm.model import Message, Model, Shape
 from festinger.llm.prompts import prompt_of
-from festinger.memory.episodes.episode import BY_EXTRACT, BY_TRANSCRIPT, Lesson, Turn
-from festinger.memory.episodes.extract import (
-    FEWEST_WORDS,
-    LONGEST_SUMMARY,
-    LONGEST_TITLE,
-    MOST_WORDS,
-    TITLE_FEWEST,
-    TITLE_MOST,
-    extract,
-    is_its_own_summary,
+from festinger.memory.episodes.episode import (
+    BY_EXTRACT,
+    BY_TRANSCRIPT,
+    Lesson,
+    Role,
+    Sentence,
+    Turn,
+    char_count,
+    said,
+    saliency,
+    sentences,
+    shown,
+    spoken,
+    word_count,
+    words_of,
 )
-from festinger.memory.episodes.transcript import shown
 from festinger.memory.extract.statements import kind_of
+from festinger.text.normalize import fold
+from festinger.text.vocabulary import outstanding
+
+FEWEST_WORDS = 100
+MOST_WORDS = 150
+"""Words of a summary."""
+FEWEST_CHARS = 50
+"""A conversation with less than this is not worth a summary."""
+TITLE_FEWEST = 5
+TITLE_MOST = 10
+LONGEST_TITLE = 200
+LONGEST_SUMMARY = 4_000
+"""Characters, for words that are none."""
+
+SPEAKERS = {Origin.PERSON: 1.2, Origin.MODEL: 1.0, Origin.TOOL: 0.6, Origin.DOCUMENT: 0.6}
+"""How much weight a sentence has by who says it: what people ask and decide is what an episode is about."""
+ENDS = 1.3
+"""How much more the first request and the last answer weigh: they hold the matter and what came of it."""
+FEWEST_SENTENCE_WORDS = 3
+
+EMPTY = "empty"
+TOO_SHORT = "too short"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extract:
+    title: str
+    summary: str
+
+
+def skipped(turns: Sequence[Turn]) -> str | None:
+    """Why there is nothing to sum up; none if there is."""
+    if not spoken(turns):
+        return EMPTY
+    return TOO_SHORT if char_count(turns) < FEWEST_CHARS else None
+
+
+def is_its_own_summary(turns: Sequence[Turn]) -> bool:
+    """Whether a conversation is too short to be told in fewer words."""
+    return word_count(turns) < FEWEST_WORDS
+
+
+def extract(turns: Sequence[Turn]) -> Extract:
+    """Title and summary of a conversation, in its own words."""
+    return Extract(title=title_of(turns), summary=summary_of(turns))
+
+
+def summary_of(turns: Sequence[Turn]) -> str:
+    if is_its_own_summary(turns):
+        return said(turns)[:LONGEST_SUMMARY]
+    found = sentences(turns)
+    last = max((sentence.turn.seq for sentence in found), default=0)
+    first = next((turn.seq for turn in spoken(turns) if turn.role is Role.USER), 0)
+    again = _repeats(found)
+    by_weight = sorted(
+        found,
+        key=lambda each: (each.place in again, -_weight(each, first=first, last=last), each.place),
+    )
+    chosen = sorted(_fitting(by_weight), key=lambda each: each.place)
+    told = " ".join(each.text for each in chosen) or " ".join(said(turns).split()[:MOST_WORDS])
+    return told[:LONGEST_SUMMARY]
+
+
+def _repeats(found: Sequence[Sentence]) -> set[int]:
+    """The places of sentences that were said before: once is enough, unless there is nothing else."""
+    known: set[str] = set()
+    again = set()
+    for sentence in found:
+        words = fold(sentence.text)
+        if words in known:
+            again.add(sentence.place)
+        known.add(words)
+    return again
+
+
+def title_of(turns: Sequence[Turn]) -> str:
+    """The words of the first request that stand out most, in their order."""
+    told = [turn for turn in spoken(turns) if turn.content.strip()]
+    asked = [turn for turn in told if turn.role is Role.USER and words_of(turn.content)]
+    request = (asked or told)[0]
+    words = words_of(request.content)
+    chosen = sorted(range(len(words)), key=lambda at: (-outstanding(words[at]), at))[:TITLE_MOST]
+    return (
+        " ".join(words[at] for at in sorted(chosen))[:LONGEST_TITLE].strip()
+        or request.content.strip()[:LONGEST_TITLE]
+    )
+
+
+def _weight(sentence: Sentence, *, first: int, last: int) -> float:
+    if sentence.words < FEWEST_SENTENCE_WORDS:
+        return 0.0
+    at_an_end = ENDS if sentence.turn.seq in (first, last) else 1.0
+    return saliency(sentence.text) * SPEAKERS.get(sentence.turn.origin, 1.0) * at_an_end
+
+
+def _fitting(by_weight: Sequence[Sentence]) -> list[Sentence]:
+    """The weightiest sentences that make up a summary of the right length; the last may be cut."""
+    taken: list[Sentence] = []
+    words = 0
+    left = []
+    for sentence in by_weight:
+        if words >= FEWEST_WORDS:
+            return taken
+        if words + sentence.words > MOST_WORDS:
+            left.append(sentence)
+            continue
+        taken.append(sentence)
+        words += sentence.words
+    if words < FEWEST_WORDS and left:
+        taken.append(_cut(left[0], MOST_WORDS - words))
+    return taken
+
+
+def _cut(sentence: Sentence, words: int) -> Sentence:
+    return Sentence(text=" ".join(sentence.text.split()[:words]), turn=sentence.turn, place=sentence.place)
+
 
 MOST_FACTS = 100
 MOST_TOPICS = 10

@@ -12,8 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Protocol
 
-from festinger.memory.extract.clauses import Clause
-from festinger.memory.extract.features import features_of
+from festinger.memory.extract.clauses import Clause, features_of
 
 WEIGHTS = "weights.tsv"
 ADAPTER = "adapter.safetensors"

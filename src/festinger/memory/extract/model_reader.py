@@ -15,19 +15,17 @@ from festinger.errors import Overloaded, ProviderRefused, Refused, Unavailable
 from festinger.ids import Origin
 from festinger.llm.model import Message, Shape
 from festinger.llm.prompts import prompt_of
-from festinger.memory.desk import Desk
+from festinger.memory.deps import Desk
+from festinger.memory.edit import archive, supersede
 from festinger.memory.extract.classifier import probabilities
 from festinger.memory.extract.clauses import split_clauses
 from festinger.memory.extract.statements import kind_of
 from festinger.memory.extract.turns import SOURCE, PersonTurn
-from festinger.memory.given import Given
-from festinger.memory.given import Turn as Source
-from festinger.memory.hygiene import SURE, is_supported
-from festinger.memory.kinds import Status
-from festinger.memory.learn import learn
-from festinger.memory.learned import Learned
-from festinger.memory.memory import Memory, Place, memory_of
-from festinger.memory.revising import archive, supersede
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import SURE, Given, is_supported
+from festinger.memory.learn.statement import Turn as Source
+from festinger.memory.model import Memory, Place, Status, memory_of
 from festinger.store.queries import queries_of
 
 log = structlog.get_logger(room="memory")

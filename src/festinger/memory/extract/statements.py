@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from festinger.judge.rules.slots import verb_of
 from festinger.memory.extract.classifier import ClauseEncoder, probabilities
 from festinger.memory.extract.clauses import Clause, split_clauses, words_of
-from festinger.memory.kinds import Kind
+from festinger.memory.model import Kind
 from festinger.text.hygiene import is_heartbeat, is_question, is_transient
 from festinger.text.secrets import MARK
 from festinger.text.words import FUNCTION_WORDS, words

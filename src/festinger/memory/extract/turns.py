@@ -12,18 +12,17 @@ from uuid import UUID
 
 from festinger.errors import Refused, Replayed
 from festinger.ids import Origin
-from festinger.memory.decision import Action
-from festinger.memory.desk import Desk
+from festinger.memory.deps import Desk
+from festinger.memory.edit import supersede
 from festinger.memory.extract.corrections import Correction, find_corrections, may_correct
 from festinger.memory.extract.statements import ExtractedStatement, kind_of, read_statements
-from festinger.memory.given import Given
-from festinger.memory.given import Turn as Source
-from festinger.memory.kinds import Status
-from festinger.memory.learn import learn
-from festinger.memory.learned import Learned
-from festinger.memory.memory import Memory, Place, memory_of
-from festinger.memory.revising import supersede
-from festinger.memory.undoing import SPEAKER
+from festinger.memory.learn.decision import Action
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import Given
+from festinger.memory.learn.statement import Turn as Source
+from festinger.memory.model import Memory, Place, Status, memory_of
+from festinger.memory.undo import SPEAKER
 from festinger.store.queries import queries_of
 from festinger.store.repositories.exchanges import notes_of
 from festinger.text.overlap import without_echoes

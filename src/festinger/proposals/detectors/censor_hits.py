@@ -9,7 +9,7 @@ from uuid import UUID
 from festinger.errors import NotFound
 from festinger.events.event import Event
 from festinger.memory.censors.censor import Censor, Force
-from festinger.memory.censors.changing import lock_censor
+from festinger.memory.censors.edit import lock_censor
 from festinger.proposals.desk import Desk
 from festinger.proposals.detectors.firing import Detector, Firing
 from festinger.proposals.proposal import Type

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from festinger.ids import AgentId, MemoryId
-from festinger.memory.weight import Weight, reinforced
+from festinger.memory.confidence import Weight, reinforced
 from festinger.proposals.detectors.firing import Detector, Firing
 from festinger.proposals.proposal import Type
 

@@ -9,12 +9,12 @@ from uuid import UUID
 
 from festinger.events.event import Event
 from festinger.ids import Cause, MemoryId
-from festinger.outcomes.journal import contradicting_causes
+from festinger.outcomes.stats import contradicting_causes
 from festinger.proposals.desk import Desk
 from festinger.proposals.detectors.firing import Detector, Firing
 from festinger.proposals.proposal import Type
 from festinger.store.pool import Transaction
-from festinger.world.corroboration import Outcome
+from festinger.world.model import Outcome
 
 
 def is_contradicted(event: Event) -> bool:

@@ -16,8 +16,7 @@ from uuid import UUID
 from festinger.events.event import Event
 from festinger.ids import SpaceId
 from festinger.memory.episodes.episode import Episode, Role, Turn
-from festinger.memory.episodes.keeping import find_in
-from festinger.memory.episodes.listing import turns_of
+from festinger.memory.episodes.store import find_in, turns_of
 from festinger.proposals.desk import Desk
 from festinger.proposals.detectors.failure import Failure, failure_of
 from festinger.proposals.detectors.firing import Detector, Firing, scope_of

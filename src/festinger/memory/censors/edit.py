@@ -1,0 +1,440 @@
+"""How does somebody make a censor, and see at once whether it is any good?
+
+A rule is a pattern; plain prose is taken for what is meant, and the answer says so. The answer also counts which of
+the last turns the rule would have struck: one that can never strike, or always does, shows at once.
+
+How is a censor changed, and how is that taken back?
+
+By a person: other words, another reach, a warning or a stop, off or on again. Each change is logged with what was
+there before, told, and can be undone as long as nothing later stands on it. Nothing is deleted here; that is
+forgetting. Who may do it is found out by the door; that only a person or the system may make one stop something
+holds here too.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from festinger.embedding.profiles import Threshold
+from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
+from festinger.ids import DEFAULT_AGENT, Origin, SpaceId
+from festinger.memory.censors.censor import (
+    MAY_BLOCK,
+    Censor,
+    Force,
+    Trigger,
+    Where,
+    censor_of,
+    force_of,
+    trigger_of,
+    where_of,
+)
+from festinger.memory.censors.check import Watch, embedder_of, rounded, tell_of_change, vectors_of
+from festinger.memory.deps import Desk
+from festinger.memory.model import Place
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.text.regex import checked_pattern, escaped, is_prose, patterns_of, readable
+
+Q = queries_of("festinger.memory")
+
+COLUMNS = ("reason", "pattern", "meaning", "domain", "applies_to", "action", "escalation_threshold", "active")
+"""What of a censor can be changed."""
+LONGEST_WORDS = 1_000
+MOST_STRIKES = 10_000
+
+
+class Op(StrEnum):
+    ADD = "add"
+    UPDATE = "update"
+    ESCALATE = "escalate"
+    DEMOTE = "demote"
+    DEACTIVATE = "deactivate"
+    ACTIVATE = "activate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """A censor as it is now, and the change that can be taken back; none if there was nothing to do."""
+
+    censor: Censor
+    change: UUID | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {"censor": self.censor.as_json(), "change": str(self.change) if self.change else None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Who changes a censor, how and why."""
+
+    op: Op
+    by: str
+    reason: str = ""
+
+
+async def update(
+    desk: Desk,
+    space: SpaceId,
+    censor: UUID,
+    *,
+    by: str,
+    reason: str = "",
+    origin: Origin = Origin.PERSON,
+    **values: Any,
+) -> Changed:
+    """Change what is named, of `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold` and
+    `active`. Raises `NotFound`, `BadInput`, `Refused`."""
+    columns = checked_columns(values)
+    needs_person(columns.get("action"), origin)
+    note = Note(op=Op.UPDATE, by=by, reason=reason)
+    async with desk.store.transaction() as transaction:
+        found = await lock_censor(transaction, space, censor)
+        if not (columns.get("pattern", found.pattern) or columns.get("meaning", found.meaning)):
+            raise BadInput("A censor needs a pattern or a meaning.", hint="Deactivate it instead.")
+        return await restate(desk, transaction, found, columns, note)
+
+
+async def escalate(desk: Desk, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> Changed:
+    """Let a censor stop what it only warned of."""
+    return await _set(
+        desk, space, censor, {"action": Force.BLOCK}, Note(op=Op.ESCALATE, by=by, reason=reason)
+    )
+
+
+async def demote(desk: Desk, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> Changed:
+    """Let a censor warn of what it stopped."""
+    return await _set(desk, space, censor, {"action": Force.WARN}, Note(op=Op.DEMOTE, by=by, reason=reason))
+
+
+async def deactivate(desk: Desk, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> Changed:
+    """Let a censor rest; it strikes no more."""
+    return await _set(desk, space, censor, {"active": False}, Note(op=Op.DEACTIVATE, by=by, reason=reason))
+
+
+async def activate(desk: Desk, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> Changed:
+    """Let a censor that rested strike again."""
+    return await _set(desk, space, censor, {"active": True}, Note(op=Op.ACTIVATE, by=by, reason=reason))
+
+
+async def undo(desk: Desk, space: SpaceId, change: UUID, *, by: str) -> Changed:
+    """Take a change back; twice is once. Raises `NotFound`, `UndoBlocked`."""
+    async with desk.store.transaction() as transaction:
+        row = await transaction.maybe(Q["lock_censor_change"], space=space, id=change)
+        if row is None:
+            raise NotFound(f"There is no change `{change}`.")
+        found = await lock_censor(transaction, space, row["censor_id"])
+        if row["undone_at"] is not None:
+            return Changed(censor=found, change=change)
+        if columns_of(found, row["after"]) != row["after"]:
+            raise UndoBlocked("The censor was changed again since.", censor=str(found.id))
+        put_back = row["before"] or {"active": False}
+        restored = await _write(desk, transaction, found, put_back)
+        await transaction.run(Q["mark_censor_undone"], space=space, id=change, at=desk.clock(), by=by)
+        await tell_changed(
+            desk, transaction, restored, was=found.standing, note=Note(op=Op.UPDATE, by=by, reason="undone")
+        )
+    return Changed(censor=restored, change=change)
+
+
+async def lock_censor(transaction: Transaction, space: SpaceId, censor: UUID) -> Censor:
+    """One censor, kept from changing until the transaction ends."""
+    row = await transaction.maybe(Q["lock_censor"], space=space, id=censor)
+    if row is None:
+        raise NotFound(f"There is no censor `{censor}`.")
+    return censor_of(row)
+
+
+async def restate(
+    desk: Desk, transaction: Transaction, censor: Censor, columns: Mapping[str, Any], note: Note
+) -> Changed:
+    """Change a censor that the caller holds locked, log it and tell of it; nothing if it is so already."""
+    plain = {name: _plain(value) for name, value in columns.items()}
+    before = columns_of(censor, plain)
+    if before == plain:
+        return Changed(censor=censor)
+    changed = await _write(desk, transaction, censor, plain)
+    change = await log_change(desk, transaction, changed, before=before, after=plain, note=note)
+    await tell_changed(desk, transaction, changed, was=censor.standing, note=note)
+    return Changed(censor=changed, change=change)
+
+
+async def log_change(
+    desk: Desk,
+    transaction: Transaction,
+    censor: Censor,
+    *,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    note: Note,
+) -> UUID:
+    change = desk.new_uuid()
+    await transaction.run(
+        Q["write_censor_change"],
+        space=censor.space_id,
+        id=change,
+        censor=censor.id,
+        op=note.op.value,
+        before=json.dumps(before),
+        after=json.dumps(after),
+        reason=note.reason[:500],
+        by=note.by,
+        at=desk.clock(),
+    )
+    return change
+
+
+async def tell_changed(
+    desk: Desk, transaction: Transaction, censor: Censor, *, was: str | None, note: Note
+) -> None:
+    """Tell of a change, and let every process load the censors again."""
+    await tell_of_change(transaction, censor.space_id)
+    await desk.outbox.emit(
+        transaction,
+        "censor_changed",
+        space=censor.space_id,
+        subject=f"censor:{censor.id}",
+        payload={
+            "censor": str(censor.id),
+            "from": was,
+            "to": censor.standing,
+            "by": note.by[:200],
+            "why": (note.reason or note.op.value)[:200],
+        },
+    )
+
+
+def needs_person(action: object, origin: Origin) -> None:
+    """Only a person or the system may make a censor stop something."""
+    if action == Force.BLOCK and origin not in MAY_BLOCK:
+        raise Refused(
+            "Only a person may let a censor stop something.",
+            hint="Make it a warning, or propose it to a person.",
+            reason="needs_person",
+        )
+
+
+def checked_columns(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What is to be changed, as columns; what cannot be is `BadInput`."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in _READERS:
+            raise BadInput(f"`{name[:40]}` of a censor cannot be changed.")
+        column, reader = _READERS[name]
+        found[column] = reader(value)
+    if not found:
+        raise BadInput("There is nothing to change.", hint="Name what should be another.")
+    return found
+
+
+def words_of(text: str | None) -> str | None:
+    """Words of a censor for people; empty is none."""
+    plain = " ".join((text or "").split())
+    if len(plain) > LONGEST_WORDS:
+        raise BadInput(f"This has at most {LONGEST_WORDS:,} characters.")
+    return plain or None
+
+
+def threshold_of(number: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST_STRIKES:
+        raise BadInput(f"A threshold is a whole number from 1 to {MOST_STRIKES:,}.")
+    return number
+
+
+def pattern_of(text: str | None) -> str | None:
+    return checked_pattern(text) if text else None
+
+
+def columns_of(censor: Censor, names: Iterable[str]) -> dict[str, Any]:
+    """Some columns of a censor, as they are logged."""
+    return {name: _plain(getattr(censor, name)) for name in names}
+
+
+_READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "reason_shown": ("reason", lambda text: words_of(text) or ""),
+    "pattern": ("pattern", pattern_of),
+    "meaning": ("meaning", words_of),
+    "domain": ("domain", words_of),
+    "on": ("applies_to", where_of),
+    "action": ("action", force_of),
+    "threshold": ("escalation_threshold", threshold_of),
+    "active": ("active", bool),
+}
+
+
+async def _set(desk: Desk, space: SpaceId, censor: UUID, columns: Mapping[str, Any], note: Note) -> Changed:
+    async with desk.store.transaction() as transaction:
+        found = await lock_censor(transaction, space, censor)
+        return await restate(desk, transaction, found, columns, note)
+
+
+async def _write(desk: Desk, transaction: Transaction, censor: Censor, columns: Mapping[str, Any]) -> Censor:
+    row = await transaction.one(
+        Q["restate_censor"],
+        space=censor.space_id,
+        id=censor.id,
+        **columns_of(censor, COLUMNS) | dict(columns),
+    )
+    return censor_of(row)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [str(each) for each in value]
+    return str(value) if isinstance(value, StrEnum) else value
+
+
+TURNS = 1_000
+"""Turns that a new rule is held against. A meaning has each of them embedded, which takes seconds, once."""
+
+SPOKEN_AT = {Where.INPUT: "user", Where.OUTPUT: "assistant", Where.TOOL: "tool"}
+"""Whose turns a place stands for; what is learnt may come from anybody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A censor as somebody asks for it."""
+
+    rule: str = ""
+    meaning: str | None = None
+    reason: str = ""
+    domain: str | None = None
+    on: tuple[str, ...] = (Where.OUTPUT, Where.TOOL)
+    action: str = Force.WARN
+    literal: bool = False
+    threshold: int | None = None
+    origin: Origin = Origin.PERSON
+    shared: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """What a rule says: a pattern, a meaning, or both."""
+
+    pattern: str | None
+    meaning: str | None
+    said: str
+
+
+async def add(watch: Watch, place: Place, rule: Rule, *, by: str = "owner") -> Censor:
+    """Make a censor. Raises `BadInput` with construct and place, and `Refused` for a stop that no person asks for."""
+    read = read_rule(rule)
+    desk = watch.desk
+    async with desk.store.transaction() as transaction:
+        made = (await add_in(desk, transaction, place, rule, by=by)).censor
+    watch.forget(place.space)
+    hits, looked_at = await would_have_hit(desk, made)
+    return replace(made, would_have_hit=hits, looked_at=looked_at, said=read.said)
+
+
+async def add_in(desk: Desk, transaction: Transaction, place: Place, rule: Rule, *, by: str) -> Changed:
+    """The same within a transaction of the caller's, who lets this process load the censors again afterwards."""
+    read = read_rule(rule)
+    needs_person(force_of(rule.action), rule.origin)
+    shared = place.agent == DEFAULT_AGENT if rule.shared is None else rule.shared
+    default = desk.terms(place.space).memory.censor_threshold
+    row = await transaction.one(
+        Q["add_censor"],
+        space=place.space,
+        id=desk.new_uuid(),
+        agent=None if shared else place.agent,
+        reason=words_of(rule.reason) or "",
+        pattern=read.pattern,
+        meaning=read.meaning,
+        domain=words_of(rule.domain),
+        applies_to=[where.value for where in where_of(rule.on)],
+        action=force_of(rule.action).value,
+        origin=rule.origin.value,
+        threshold=default if rule.threshold is None else threshold_of(rule.threshold),
+        at=desk.clock(),
+    )
+    made = censor_of(row)
+    note = Note(op=Op.ADD, by=by)
+    after = columns_of(made, ["active", "action"])
+    change = await log_change(desk, transaction, made, before={}, after=after, note=note)
+    await tell_changed(desk, transaction, made, was=None, note=note)
+    return Changed(censor=made, change=change)
+
+
+async def same_rule(desk: Desk, space: SpaceId, rule: Rule) -> Censor | None:
+    """The censor in force that says the same in the same places, if there is one."""
+    read, places = read_rule(rule), set(where_of(rule.on))
+    rows = await desk.store.all(Q["censors_in_force"], space=space)
+    return next(
+        (
+            each
+            for each in map(censor_of, rows)
+            if (each.pattern, each.meaning) == (read.pattern, read.meaning) and places <= set(each.applies_to)
+        ),
+        None,
+    )
+
+
+async def would_have_hit(desk: Desk, censor: Censor) -> tuple[int, int]:
+    """How many of the last turns a censor would have struck, and how many were looked at."""
+    roles = sorted(SPOKEN_AT[where] for where in censor.applies_to if where in SPOKEN_AT)
+    rows = await desk.store.all(
+        Q["latest_turns"],
+        space=censor.space_id,
+        roles=None if Where.LEARN in censor.applies_to else roles,
+        limit=TURNS,
+    )
+    texts = [readable(row["content"]) for row in rows]
+    struck = set(_by_pattern(censor, texts)) | set(await _by_meaning(desk, censor, texts))
+    return len(struck), len(texts)
+
+
+async def find(desk: Desk, space: SpaceId, censor: UUID) -> Censor:
+    """One censor. Raises `NotFound`."""
+    row = await desk.store.maybe(Q["find_censor"], space=space, id=censor)
+    if row is None:
+        raise NotFound(f"There is no censor `{censor}`.")
+    return censor_of(row)
+
+
+async def page(
+    desk: Desk, space: SpaceId, *, active: bool | None = None, before: int | None = None, limit: int = 50
+) -> list[Censor]:
+    """Censors, the newest first; `before` is the `seq` of the last one that was shown."""
+    rows = await desk.store.all(Q["censors"], space=space, active=active, before=before, limit=limit)
+    return [censor_of(row) for row in rows]
+
+
+async def strikes(
+    desk: Desk, space: SpaceId, censor: UUID, *, before: int | None = None, limit: int = 50
+) -> list[Trigger]:
+    """When and where a censor struck, the newest first."""
+    rows = await desk.store.all(Q["triggers_of"], space=space, censor=censor, before=before, limit=limit)
+    return [trigger_of(row) for row in rows]
+
+
+def read_rule(rule: Rule) -> Read:
+    """What a rule says; plain prose is taken for what is meant."""
+    text, meaning = rule.rule.strip(), words_of(rule.meaning)
+    if not text and meaning is None:
+        raise BadInput("A censor needs a rule or a meaning.", hint="Give a pattern, or say what is meant.")
+    if text and not rule.literal and meaning is None and is_prose(text):
+        said = "This is taken for what is meant, not for a pattern; `literal` takes it word for word."
+        return Read(pattern=None, meaning=words_of(text), said=said)
+    pattern = pattern_of(escaped(text) if rule.literal else text)
+    return Read(pattern=pattern, meaning=meaning, said="")
+
+
+def _by_pattern(censor: Censor, texts: Sequence[str]) -> list[int]:
+    patterns = patterns_of({censor.id: censor.pattern} if censor.pattern else {})
+    return [place for place, text in enumerate(texts) if patterns.strikes(text)]
+
+
+async def _by_meaning(desk: Desk, censor: Censor, texts: Sequence[str]) -> list[int]:
+    embedder = embedder_of(desk)
+    threshold = embedder.profile.threshold(Threshold.CENSOR) if embedder else None
+    if not censor.meaning or threshold is None or not texts:
+        return []
+    vectors = await vectors_of(desk, [censor.meaning, *texts])
+    if vectors is None:
+        return []
+    cosines = vectors[1:] @ vectors[0]
+    return [place for place, cosine in enumerate(cosines) if rounded(cosine) >= threshold]

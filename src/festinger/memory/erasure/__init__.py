@@ -1,0 +1,1 @@
+"""Forgets for good, and takes back what came from a bad source."""

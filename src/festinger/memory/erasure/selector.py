@@ -1,0 +1,145 @@
+"""What does somebody mean who asks to forget, or to take back?
+
+Memories by their ids, subject or words; or all that came from somewhere: a source, a session, an agent, an origin,
+within a time. What came from somewhere and was said elsewhere too only loses what was said there. The values, and
+the look into the tables; what is done to what was meant is left to `forgetting` and `repairing`.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import BadInput
+from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
+from festinger.memory.learn.statement import subject_key
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.memory")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selector:
+    """All that is given must hold."""
+
+    ids: tuple[MemoryId, ...] = ()
+    subject: str | None = None
+    query: str | None = None
+    source: str | None = None
+    session: SessionId | None = None
+    agent: AgentId | None = None
+    origin: Origin | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def names_memories(self) -> bool:
+        return bool(self.ids or self.subject or self.query)
+
+    @property
+    def names_a_place(self) -> bool:
+        return bool(self.source or self.session or self.agent or self.origin)
+
+    @property
+    def place_and_time(self) -> dict[str, Any]:
+        """Where and when, as statements ask for it."""
+        return {
+            "source": self.source,
+            "session": self.session,
+            "agent": self.agent,
+            "origin": self.origin.value if self.origin else None,
+            "since": self.since,
+            "until": self.until,
+        }
+
+    def checked(self) -> "Selector":
+        if not (self.names_memories or self.names_a_place):
+            raise BadInput(
+                "Nothing was named that could be meant.",
+                hint="Name ids, a subject, a query, a source, a session, an agent or an origin.",
+            )
+        if self.since and self.until and self.since >= self.until:
+            raise BadInput("The time that was named ends before it begins.")
+        return self
+
+    def as_json(self) -> dict[str, Any]:
+        """Where something came from, for the records. What was meant by its words is left out."""
+        named = {"source": self.source, "session": self.session, "agent": self.agent, "origin": self.origin}
+        times = {"since": self.since, "until": self.until}
+        return {name: str(value) for name, value in (named | times).items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a selector means: whole memories, and single sightings of memories that were said elsewhere too."""
+
+    whole: frozenset[MemoryId]
+    sightings: Mapping[MemoryId, tuple[UUID, ...]]
+    """By the memory that holds them now; those of whole ones included."""
+    with_twins: bool = False
+    """Whether what says the same is meant too: whoever names a memory means what it says."""
+    episodes: frozenset[UUID] = frozenset()
+    """Those that lie wholly there: all that was said in them is meant."""
+    cited: frozenset[UUID] = frozenset()
+    """What else is meant, in rooms that cite memories, turns and episodes."""
+
+    @property
+    def trimmed(self) -> list[MemoryId]:
+        return sorted(set(self.sightings) - self.whole)
+
+
+async def reach(transaction: Transaction, space: SpaceId, selector: Selector) -> Reach:
+    """What is meant. A memory that nobody else said is meant as a whole."""
+    selector = selector.checked()
+    named = await _named(transaction, space, selector) if selector.names_memories else None
+    if not selector.names_a_place:
+        return Reach(whole=frozenset(named or ()), sightings={}, with_twins=True)
+    rows = await transaction.all(
+        Q["said_there"],
+        space=space,
+        **selector.place_and_time,
+    )
+    said = [row for row in rows if named is None or row["home"] in named]
+    there = Counter(row["home"] for row in said)
+    held = sorted({row["memory_id"] for row in said})
+    totals = await transaction.all(Q["sightings_by_home"], space=space, memories=held) if held else []
+    sightings: dict[MemoryId, list[UUID]] = {}
+    for row in said:
+        sightings.setdefault(row["memory_id"], []).append(row["id"])
+    return Reach(
+        whole=frozenset(row["home"] for row in totals if there[row["home"]] == row["said"]),
+        sightings={memory: tuple(ids) for memory, ids in sightings.items()},
+        episodes=await _episodes(transaction, space, selector),
+    )
+
+
+async def _episodes(transaction: Transaction, space: SpaceId, selector: Selector) -> frozenset[UUID]:
+    """Episodes that are meant whole. Where an origin or a memory is named too, only parts of them are."""
+    if selector.names_memories or selector.origin:
+        return frozenset()
+    rows = await transaction.all(
+        Q["episodes_there"],
+        space=space,
+        **selector.place_and_time,
+    )
+    return frozenset(row["id"] for row in rows)
+
+
+async def _named(transaction: Transaction, space: SpaceId, selector: Selector) -> Sequence[MemoryId]:
+    rows = await transaction.all(
+        Q["named_memories"],
+        space=space,
+        memories=list(selector.ids) or None,
+        subject=subject_key(selector.subject),
+        words=selector.query,
+    )
+    return [row["id"] for row in rows]
+
+
+async def messages_there(transaction: Transaction, space: SpaceId, source: str) -> tuple[str, ...]:
+    """The messages in which a source was heard."""
+    rows = await transaction.all(Q["messages_there"], space=space, source=source)
+    return tuple(row["message"] for row in rows)

@@ -1,0 +1,193 @@
+"""What happens when a memory is said again?
+
+Its new wording is kept as a sighting, so nothing is lost; what was empty is filled, nothing is overwritten. It is
+evidence only if it brings a new cause. What waits for a decision gets one more sighting of its conflict, what is
+locked away gets one that counts for nothing.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from festinger.ids import Cause
+from festinger.memory.changes import Link, Note, Op, derivation, linked, write_change
+from festinger.memory.confidence import Counts, Uncounted, corroborated, uncounted
+from festinger.memory.deps import Desk
+from festinger.memory.learn.statement import Said
+from festinger.memory.model import Memory, Place, Status, belief_columns, memory_of
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.world.conflicts import open_memory_conflict
+
+Q = queries_of("festinger.memory")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmed:
+    memory: Memory
+    sighting: UUID
+    counted: bool
+    change: UUID | None = None
+    conflict: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """A statement that says what a memory says."""
+
+    place: Place
+    said: Said
+    similarity: float | None = None
+    judgement: UUID | None = None
+    suspicious: bool = False
+    """Whether the statement itself would be locked away: it then speaks for nothing."""
+
+    @property
+    def cause(self) -> Cause:
+        return self.place.cause(self.said.origin, self.said.at)
+
+
+async def confirm(desk: Desk, transaction: Transaction, memory: Memory, repeat: Repeat) -> Confirmed:
+    """Note that a memory was said again. The caller holds it locked."""
+    because = await _uncounted(transaction, memory, repeat)
+    sighting = await _put_sighting(desk, transaction, memory, repeat, because)
+    if repeat.suspicious:
+        return Confirmed(memory=memory, sighting=sighting, counted=False)
+    confirmed = memory_of(
+        await transaction.one(
+            Q["confirm_memory"],
+            space=memory.space_id,
+            id=memory.id,
+            at=repeat.said.at,
+            **_told(repeat),
+        )
+    )
+    change = None
+    if because is None:
+        confirmed, change = await _corroborate(desk, transaction, confirmed, repeat, sighting)
+    conflict = await _dispute_again(desk, transaction, memory) if memory.status is Status.HELD else None
+    await _tell(desk, transaction, confirmed, repeat, sighting=sighting, counted=because is None)
+    return Confirmed(
+        memory=confirmed, sighting=sighting, counted=because is None, change=change, conflict=conflict
+    )
+
+
+async def _uncounted(transaction: Transaction, memory: Memory, repeat: Repeat) -> Uncounted | None:
+    if memory.status is Status.QUARANTINED or repeat.suspicious:
+        return Uncounted.QUARANTINED
+    if memory.status is Status.HELD:
+        return Uncounted.HELD
+    cause = repeat.cause
+    row = await transaction.one(
+        Q["counted_causes"],
+        space=memory.space_id,
+        memory=memory.id,
+        agent=cause.agent,
+        session=cause.session,
+        day=cause.day,
+        origin=cause.origin.value,
+    )
+    counts = Counts(of_cause=row["of_cause"], of_agent_today=row["of_agent_today"])
+    return uncounted(counts, is_own_derivation=await _is_own_derivation(transaction, memory, repeat))
+
+
+async def _is_own_derivation(transaction: Transaction, memory: Memory, repeat: Repeat) -> bool:
+    """Whether the statement derives from the memory itself, or both from the same things."""
+    given = repeat.said.given
+    sources: set[UUID] = {*given.derived_from, *(turn.id for turn in given.turns)}
+    if not sources:
+        return False
+    line = await derivation(transaction, memory.space_id, [*given.derived_from])
+    mine = {each.id for each in await derivation(transaction, memory.space_id, [memory.id])}
+    return not ({memory.id} | mine).isdisjoint(sources | {each.id for each in line})
+
+
+async def _put_sighting(
+    desk: Desk, transaction: Transaction, memory: Memory, repeat: Repeat, because: Uncounted | None
+) -> UUID:
+    said, cause, sighting = repeat.said, repeat.cause, desk.new_uuid()
+    await transaction.run(
+        Q["put_sighting"],
+        space=memory.space_id,
+        id=sighting,
+        memory=memory.id,
+        agent=cause.agent,
+        session=cause.session,
+        day=cause.day,
+        origin=cause.origin.value,
+        trust=said.trust,
+        wording=said.text,
+        source=said.given.source,
+        episode=said.given.episode_id,
+        turn=said.given.turn_id,
+        similarity=repeat.similarity,
+        judgement=repeat.judgement,
+        at=said.at,
+        counted=because is None,
+        uncounted=because.value if because else None,
+        **_told(repeat),
+    )
+    return sighting
+
+
+def _told(repeat: Repeat) -> dict[str, Any]:
+    """What came with a statement beside its words."""
+    said = repeat.said
+    return {
+        "subject": said.subject,
+        "subject_key": said.subject_key,
+        "event_time": said.given.event_time,
+        "tags": list(said.given.tags),
+    }
+
+
+async def _corroborate(
+    desk: Desk, transaction: Transaction, memory: Memory, repeat: Repeat, sighting: UUID
+) -> tuple[Memory, UUID]:
+    """Let a new cause speak for a memory."""
+    terms = desk.terms(memory.space_id)
+    belief = corroborated(
+        memory.belief,
+        trust=repeat.said.trust,
+        origin=repeat.said.origin,
+        cap=terms.memory.untrusted_confidence_cap,
+    )
+    columns = belief_columns(belief)
+    row = await transaction.one(
+        Q["revalue"], space=memory.space_id, id=memory.id, causes=1, at=repeat.said.at, **columns
+    )
+    before = {name: getattr(memory, name) for name in (*columns, "cause_count")}
+    note = Note(
+        op=Op.CONFIRM,
+        before={memory.id: before},
+        after={memory.id: columns | {"cause_count": memory.cause_count + 1}},
+        by=repeat.said.origin.value,
+        reason="a new cause says the same",
+        cause=repeat.cause,
+        judgement=repeat.judgement,
+        more={"sighting": str(sighting)},
+    )
+    return memory_of(row), await write_change(desk, transaction, memory.space_id, note)
+
+
+async def _dispute_again(desk: Desk, transaction: Transaction, memory: Memory) -> UUID | None:
+    """Count one more sighting of what a held memory is in conflict with."""
+    conflict = None
+    for old in await linked(transaction, memory.space_id, memory.id, Link.CONTRADICTS):
+        conflict = await open_memory_conflict(
+            desk.world, transaction, memory.space_id, old=old, new=memory.id, judgement=None
+        )
+    return conflict
+
+
+async def _tell(desk: Desk, transaction: Transaction, memory: Memory, repeat: Repeat, **payload: Any) -> None:
+    told = {"memory": str(memory.id), "sighting": str(payload["sighting"]), "counted": payload["counted"]}
+    await desk.outbox.emit(
+        transaction,
+        "fact_confirmed",
+        space=memory.space_id,
+        subject=f"memory:{memory.id}",
+        payload=told | {"cause_count": memory.cause_count},
+        agent=repeat.place.agent,
+        session=repeat.place.session or None,
+    )

@@ -1,0 +1,220 @@
+"""What of a statement is learnt, and what is refused?
+
+The first steps of learning: bad input is an error, our own blocks, hidden characters and secrets are taken out, and
+what nobody asked to learn must be worth keeping. Sources are looked up here, because a derived memory is trusted no
+more than they are. A refusal is kept with its reason; nothing is dropped in silence.
+
+Has this call been made before?
+
+A caller who does not know whether a call went through makes it again with the same key. What the first one did is
+kept for a day in the transaction that did it, and given back; the same key with other words is refused.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import NotFound, Replayed
+from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, SpaceId
+from festinger.memory.changes import derivation, find_all
+from festinger.memory.confidence import trust_in
+from festinger.memory.deps import Desk
+from festinger.memory.learn.compare import suspicions
+from festinger.memory.learn.decision import Action
+from festinger.memory.learn.result import Learned, learned_of, sentence
+from festinger.memory.learn.statement import Cleaned, Given, Said, checked, cleaned, marked, unworthy
+from festinger.memory.model import Memory, Place
+from festinger.observability.metrics import MEMORY_REFUSED
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.text.overlap import without_copies
+from festinger.text.secrets import MARK
+
+Q = queries_of("festinger.memory")
+
+ONLY_SECRETS = "secret"
+EMPTY = "empty"
+FORGOTTEN = "forgotten"
+
+LONGEST_REFUSED = 2_000
+
+_MARK = MARK.decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    reason: str
+    detail: str = ""
+
+
+async def take_in(
+    desk: Desk,
+    transaction: Transaction,
+    place: Place,
+    given: Given,
+    *,
+    shown: frozenset[tuple[str, ...]] = frozenset(),
+) -> Said | Refusal:
+    """What is learnt of a statement, or why nothing is. Bad input raises.
+
+    `shown` are the shingles of what was brought to mind in the session: a client may have taken our tags off.
+    """
+    terms = desk.terms(place.space)
+    given = checked(given, redact=terms.redact)
+    desk.step("checked")
+    clean = without_shown(cleaned(given.text, desk.without_blocks, redact=terms.redact), shown)
+    desk.step("cleaned")
+    if (reason := unfit(given, clean)) is not None:
+        return reason
+    now = desk.clock()
+    trusts = await _trusts(transaction, place, given)
+    trust = trust_in(given.origin, terms.trusts, sources=trusts, by_model=given.worded_by_model)
+    suspected = suspicions(clean.text, origin=given.origin, hid=clean.hid) if terms.memory.quarantine else ()
+    return marked(given, clean, owner=owner_of(place, given), trust=trust, at=now, suspicions=suspected)
+
+
+def without_shown(clean: Cleaned, shown: frozenset[tuple[str, ...]]) -> Cleaned:
+    """The text without sentences that we brought to mind ourselves. What is nothing else is left as it is: whether it
+    is an echo or a person's word for a memory is decided where memories are known."""
+    return replace(clean, text=without_copies(clean.text, shown) or clean.text)
+
+
+def owner_of(place: Place, given: Given) -> AgentId | None:
+    """Whose memory it becomes: the agent's own unless it is shared; without an agent everybody's."""
+    shared = place.agent == DEFAULT_AGENT if given.shared is None else given.shared
+    return None if shared else place.agent
+
+
+def unfit(given: Given, clean: Cleaned) -> Refusal | None:
+    """Why a statement is not learnt; none if it is."""
+    left = clean.text
+    for kind in clean.redactions:
+        left = left.replace(f"{_MARK}{kind}]", "")
+    if clean.redactions and not any(char.isalnum() for char in left):
+        return Refusal(reason=ONLY_SECRETS, detail=", ".join(clean.redactions))
+    if not left.strip():
+        return Refusal(reason=EMPTY, detail="nothing is left without our own notes")
+    if not given.asked and (found := unworthy(clean.text)) is not None:
+        return Refusal(reason=found.value)
+    return None
+
+
+async def _trusts(transaction: Transaction, place: Place, given: Given) -> list[float]:
+    """How far everything is trusted that a statement derives from, however far back."""
+    trusts = [turn.trust for turn in given.turns]
+    if not given.derived_from:
+        return trusts
+    found = await find_all(transaction, place.space, given.derived_from)
+    hidden = [memory.id for memory in found.values() if memory.agent_id not in (None, place.agent)]
+    if missing := [memory for memory in given.derived_from if memory not in found or memory in hidden]:
+        raise NotFound(f"There is no memory `{missing[0]}` to derive from.")
+    line = await derivation(transaction, place.space, given.derived_from)
+    trusts += [memory.trust for memory in found.values()]
+    return trusts + [each.trust for each in line if each.trust is not None]
+
+
+async def refuse(
+    desk: Desk, transaction: Transaction, place: Place, given: Given, refusal: Refusal, *, at: datetime
+) -> Learned:
+    """Keep what was not learnt, and say so."""
+    id_, cause = desk.new_uuid(), place.cause(given.origin, at)
+    redacted = desk.terms(place.space).redact(given.text)
+    await transaction.run(
+        Q["refuse"],
+        space=place.space,
+        id=id_,
+        reason=refusal.reason,
+        detail=refusal.detail[:200],
+        text=redacted.text[:LONGEST_REFUSED],
+        agent=cause.agent,
+        session=cause.session,
+        day=cause.day,
+        origin=cause.origin.value,
+        at=at,
+    )
+    await desk.outbox.emit(
+        transaction,
+        "learn_refused",
+        space=place.space,
+        subject=f"refusal:{id_}",
+        payload={"refusal": str(id_), "reason": refusal.reason},
+        agent=place.agent,
+        session=place.session or None,
+    )
+    MEMORY_REFUSED.labels(refusal.reason).inc()
+    reasons = (refusal.reason,)
+    return Learned(
+        memory=None,
+        action=Action.REFUSED,
+        reasons=reasons,
+        redactions=redacted.kinds,
+        said=sentence(Action.REFUSED, reasons=reasons),
+        refusal=id_,
+    )
+
+
+KEPT_FOR = timedelta(hours=24)
+
+Write = Callable[[], Awaitable[Learned]]
+
+
+async def earlier(desk: Desk, transaction: Transaction, place: Place, given: Given) -> Learned | None:
+    """What a call with this key did, if there was one. Raises `Replayed`."""
+    found = await earlier_all(desk, transaction, place, [given])
+    if isinstance(done := found.get(given.key or ""), Replayed):
+        raise done
+    return done
+
+
+async def earlier_all(
+    desk: Desk, transaction: Transaction, place: Place, items: Sequence[Given]
+) -> dict[str, Learned | Replayed]:
+    """What calls with the keys of these did, by key; an error where one was made with other words."""
+    asked = {given.key: given.body_hash for given in items if given.key}
+    if not asked:
+        return {}
+    since = desk.clock() - KEPT_FOR
+    rows = await transaction.all(
+        Q["find_keys"], space=place.space, agent=place.agent, keys=list(asked), since=since
+    )
+    kept = [UUID(row["result"]["memory"]) for row in rows if row["result"]["memory"]]
+    memories = await find_all(transaction, place.space, kept) if kept else {}
+    return {row["key"]: _done(row, asked[row["key"]], memories) for row in rows}
+
+
+def _done(
+    row: Mapping[str, Any], body_hash: bytes, memories: Mapping[MemoryId, Memory]
+) -> Learned | Replayed:
+    if bytes(row["body_hash"]) != body_hash:
+        return Replayed(f"The key `{row['key'][:40]}` was used for other words.")
+    kept = row["result"]["memory"]
+    return learned_of(row["result"], memories.get(MemoryId(UUID(kept))) if kept else None)
+
+
+async def prune_keys(desk: Desk, space: SpaceId) -> int:
+    """Let go of keys that are too old to mean anything."""
+    return await desk.store.run(Q["prune_keys"], space=space, before=desk.clock() - KEPT_FOR)
+
+
+async def once(desk: Desk, transaction: Transaction, place: Place, *, given: Given, write: Write) -> Learned:
+    """Do it unless a call with the same key did it already; keep what it did."""
+    if given.key is None:
+        return await write()
+    await transaction.run(Q["lock_key"], space=place.space, agent=place.agent, key=given.key)
+    if (done := await earlier(desk, transaction, place, given)) is not None:
+        return done
+    learned = await write()
+    result = learned.as_json() | {"memory": str(learned.memory.id) if learned.memory else None}
+    await transaction.run(
+        Q["keep_key"],
+        space=place.space,
+        agent=place.agent,
+        key=given.key,
+        body_hash=given.body_hash,
+        result=json.dumps(result),
+        at=desk.clock(),
+    )
+    return learned

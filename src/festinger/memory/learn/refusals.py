@@ -1,0 +1,123 @@
+"""What was not learnt, why, and how does a person have it learnt after all?
+
+Every refusal is a row with its reason, kept for some days, so that nothing is dropped in silence. A person may look
+through them and say of one that it is to be learnt; it then goes the one way in, as that person's word.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.errors import NotFound, Refused
+from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.memory.deps import Desk
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import Place
+from festinger.observability.checks import Check, ok, warn
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.memory")
+
+LOOKED_AT = 200
+"""Statements that nobody asked to learn, the last so many of which tell whether too much is refused."""
+TOO_MANY = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    id: UUID
+    reason: str
+    detail: str
+    text: str
+    agent_id: AgentId
+    session_id: SessionId
+    origin: Origin
+    at: datetime
+    learnt_id: UUID | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": str(self.id),
+            "reason": self.reason,
+            "detail": self.detail,
+            "text": self.text,
+            "agent": self.agent_id,
+            "session": self.session_id,
+            "origin": self.origin.value,
+            "at": iso(self.at),
+            "learnt": str(self.learnt_id) if self.learnt_id else None,
+        }
+
+
+async def refusals(
+    desk: Desk,
+    space: SpaceId,
+    *,
+    reason: str | None = None,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> list[Refusal]:
+    """What was refused, newest first."""
+    rows = await desk.store.all(
+        Q["refusals"],
+        space=space,
+        reason=reason,
+        at=before[0] if before else None,
+        after=before[1] if before else None,
+        limit=limit,
+    )
+    return [_refusal(row) for row in rows]
+
+
+async def learn_anyway(desk: Desk, space: SpaceId, refusal: UUID, *, by: str) -> Learned:
+    """Learn what was refused, as the word of the person who asks. Raises `NotFound`, `Refused`."""
+    row = await desk.store.maybe(Q["find_refusal"], space=space, id=refusal)
+    if row is None:
+        raise NotFound(f"There is no refusal `{refusal}`.")
+    found = _refusal(row)
+    if found.learnt_id is not None:
+        raise Refused("This was learnt already.", memory=str(found.learnt_id))
+    place = Place(space=space, agent=found.agent_id, session=SessionId(by))
+    learned = await learn(desk, place, Given(text=found.text, origin=Origin.PERSON))
+    if learned.memory is not None:
+        await desk.store.run(Q["mark_learnt"], space=space, id=refusal, memory=learned.memory.id)
+    return learned
+
+
+async def prune_refusals(desk: Desk, space: SpaceId) -> int:
+    """Let go of refusals that nobody looked at for long; how many."""
+    days = desk.terms(space).memory.refusals_keep_days
+    return await desk.store.run(Q["prune_refusals"], space=space, before=desk.clock() - timedelta(days=days))
+
+
+async def check_refusals(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
+    """Whether most of what was read lately was refused, in any space."""
+    counts = {
+        space: await desk.store.one(Q["refused_lately"], space=space, limit=LOOKED_AT) for space in spaces
+    }
+    strict = [
+        f"{row['refused']} of the last {row['seen']} statements in `{space}`"
+        for space, row in counts.items()
+        if row["seen"] >= LOOKED_AT and row["refused"] > TOO_MANY * row["seen"]
+    ]
+    refused = sum(row["refused"] for row in counts.values())
+    seen = sum(row["seen"] for row in counts.values())
+    if strict:
+        return warn(
+            "memory.refusals",
+            f"Much is refused: {', '.join(strict[:5])}.",
+            "Look at it with `festinger refusals`; whatever should have been learnt can be learnt from there.",
+            refused=refused,
+            seen=seen,
+        )
+    return ok("memory.refusals", f"{refused} of the last {seen} statements were refused.")
+
+
+def _refusal(row: Mapping[str, Any]) -> Refusal:
+    names = ("id", "reason", "detail", "text", "agent_id", "session_id", "at", "learnt_id")
+    return Refusal(**{name: row[name] for name in names}, origin=Origin(row["origin"]))

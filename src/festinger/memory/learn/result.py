@@ -1,0 +1,274 @@
+"""What does a caller learn about what was learnt?
+
+The result of every `learn`: the memory, what was done and why, in fields for a program and in one sentence for a
+person. Nothing is done that is not told here.
+
+How is told what was learnt: to the caller, and to whoever listens?
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import FestingerError, Refused
+from festinger.events.event import Happening
+from festinger.ids import MemoryId
+from festinger.judge.model import Current, Guard, Judgement, Relation
+from festinger.memory.deps import Desk
+from festinger.memory.learn.compare import Compared, Prepared
+from festinger.memory.learn.decision import Action
+from festinger.memory.model import Memory
+from festinger.memory.vectors import EMBEDDER
+from festinger.store.pool import Transaction
+
+HTTP = {
+    Action.STORED: 201,
+    Action.CONFIRMED: 200,
+    Action.ECHOED: 200,
+    Action.REFINED: 201,
+    Action.SUPERSEDED: 201,
+    Action.CONFLICTED: 202,
+    Action.PENDING: 202,
+    Action.QUARANTINED: 201,
+    Action.REFUSED: 422,
+}
+"""With which status a door answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A memory that the statement was held against, and what came of it."""
+
+    id: MemoryId
+    similarity: float | None
+    relation: Relation
+    confidence: float
+
+
+async def _settled_already(_timeout: float) -> "Learned | None":
+    return None
+
+
+Settle = Callable[[float], Awaitable["Learned | None"]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What became of a statement: the memory, what was done, and why."""
+
+    memory: Memory | None
+    action: Action
+    matched: tuple[Match, ...] = ()
+    superseded: tuple[MemoryId, ...] = ()
+    judgement: Judgement | None = None
+    """What decided."""
+    conflict: UUID | None = None
+    pending: bool = False
+    reasons: tuple[str, ...] = ()
+    redactions: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
+    said: str = ""
+    change: UUID | None = None
+    """What `undo` takes back."""
+    refusal: UUID | None = None
+    counted: bool = False
+    """Whether it brought a new cause."""
+    error: FestingerError | None = None
+    """What was wrong with this item of a batch."""
+    _settle: Settle = field(default=_settled_already, repr=False, compare=False)
+
+    @property
+    def http(self) -> int:
+        return HTTP[self.action]
+
+    async def settled(self, timeout: float = 30.0) -> "Learned":
+        """The same once no judgement about it is open, or as it is after `timeout` seconds."""
+        return await self._settle(timeout) or self
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "memory": self.memory.as_json() if self.memory else None,
+            "action": self.action.value,
+            "matched": [
+                {
+                    "id": str(match.id),
+                    "similarity": match.similarity,
+                    "relation": match.relation.value,
+                    "confidence": match.confidence,
+                }
+                for match in self.matched
+            ],
+            "superseded": [str(each) for each in self.superseded],
+            "judgement": _judgement(self.judgement),
+            "conflict": str(self.conflict) if self.conflict else None,
+            "pending": self.pending,
+            "reasons": list(self.reasons),
+            "redactions": list(self.redactions),
+            "degraded": list(self.degraded),
+            "said": self.said,
+            "change": str(self.change) if self.change else None,
+            "refusal": str(self.refusal) if self.refusal else None,
+            **({"error": self.error.as_json()["error"]} if self.error else {}),
+        }
+
+
+def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:
+    if judgement is None:
+        return None
+    return {
+        "relation": judgement.relation.value,
+        "current": judgement.current.value,
+        "confidence": judgement.confidence,
+        "judge": judgement.judge,
+        "reasoning": judgement.reasoning,
+        "guards": [guard.value for guard in judgement.guards],
+    }
+
+
+def learned_of(kept: Mapping[str, Any], memory: Memory | None) -> Learned:
+    """The result of a call that was made before, with the memory as it is now."""
+    said = kept["judgement"]
+    judgement = said and Judgement(
+        relation=Relation(said["relation"]),
+        current=Current(said["current"]),
+        confidence=said["confidence"],
+        judge=said["judge"],
+        reasoning=said["reasoning"],
+        guards=tuple(map(Guard, said["guards"])),
+    )
+    matched = [
+        Match(**each | {"id": UUID(each["id"]), "relation": Relation(each["relation"])})
+        for each in kept["matched"]
+    ]
+    return Learned(
+        memory=memory,
+        action=Action(kept["action"]),
+        matched=tuple(matched),
+        superseded=tuple(MemoryId(UUID(each)) for each in kept["superseded"]),
+        judgement=judgement or None,
+        pending=kept["pending"],
+        reasons=tuple(kept["reasons"]),
+        redactions=tuple(kept["redactions"]),
+        degraded=tuple(kept["degraded"]),
+        said=kept["said"],
+        conflict=_id(kept["conflict"]),
+        change=_id(kept["change"]),
+        refusal=_id(kept["refusal"]),
+    )
+
+
+def _id(text: str | None) -> UUID | None:
+    return UUID(text) if text else None
+
+
+SENTENCES = {
+    Action.STORED: "I keep this.",
+    Action.CONFIRMED: "I knew that already; I note that it was said again.",
+    Action.ECHOED: "This repeats what I brought to mind myself, so it adds nothing.",
+    Action.REFINED: "I keep this beside what it adds to.",
+    Action.SUPERSEDED: "I keep this in place of what it replaces.",
+    Action.CONFLICTED: "This cannot stand beside what I hold; it waits for a decision.",
+    Action.PENDING: "I keep this; whether it changes something else is not decided yet.",
+    Action.QUARANTINED: "I locked this away until a person has looked at it.",
+    Action.REFUSED: "I did not keep this.",
+}
+
+
+def sentence(action: Action, *, superseded: int = 0, reasons: tuple[str, ...] = ()) -> str:
+    """What was done, for a person."""
+    if action is Action.STORED and superseded < 0:
+        return "I keep this as history: what I hold is newer."
+    if action is Action.SUPERSEDED and superseded > 1:
+        return f"I keep this in place of {superseded} others."
+    if reasons and action in (Action.REFUSED, Action.QUARANTINED):
+        return f"{SENTENCES[action][:-1]} ({', '.join(reason.replace('_', ' ') for reason in reasons)})."
+    return SENTENCES[action]
+
+
+def refusal_of(learned: Learned) -> Refused:
+    """What is said of a statement that was not learnt."""
+    return Refused(
+        learned.said,
+        hint="`festinger refusals` lists what was not learnt; a person may have it learnt all the same.",
+        reasons=list(learned.reasons),
+        refusal=str(learned.refusal) if learned.refusal else None,
+    )
+
+
+LEARNED = "fact_learned"
+
+
+def told(
+    action: Action,
+    prepared: Prepared,
+    memory: Memory | None,
+    *,
+    compared: Sequence[Compared] = (),
+    judgement: Judgement | None = None,
+    reasons: tuple[str, ...] = (),
+    superseded: int = 0,
+) -> Learned:
+    """What the caller learns."""
+    is_new = memory is not None and memory.id == prepared.ref
+    return Learned(
+        memory=memory,
+        action=action,
+        matched=tuple(map(match_of, compared)),
+        judgement=judgement,
+        reasons=reasons,
+        redactions=prepared.said.redactions,
+        degraded=(EMBEDDER,) if is_new and prepared.vectors is None else (),
+        said=sentence(action, superseded=superseded, reasons=reasons),
+    )
+
+
+def match_of(compared: Compared) -> Match:
+    return Match(
+        id=compared.memory.id,
+        similarity=compared.candidate.similarity,
+        relation=compared.opinion.judgement.relation,
+        confidence=compared.opinion.judgement.confidence,
+    )
+
+
+async def tell(
+    desk: Desk, transaction: Transaction, prepared: Prepared, name: str, memory: Memory, **payload: Any
+) -> None:
+    """Write down what happened to a memory."""
+    await desk.outbox.emit(
+        transaction,
+        name,
+        space=memory.space_id,
+        subject=f"memory:{memory.id}",
+        payload={"memory": str(memory.id), **payload},
+        agent=prepared.place.agent,
+        session=prepared.place.session or None,
+    )
+
+
+async def tell_learned(
+    desk: Desk, transaction: Transaction, prepared: Prepared, memory: Memory, action: Action
+) -> None:
+    await tell(desk, transaction, prepared, LEARNED, memory, **_learned(memory, action))
+
+
+def learned_happening(prepared: Prepared, memory: Memory, action: Action) -> Happening:
+    """The same, to be told together with others."""
+    return Happening(
+        name=LEARNED,
+        subject=f"memory:{memory.id}",
+        payload={"memory": str(memory.id), **_learned(memory, action)},
+        agent=prepared.place.agent,
+        session=prepared.place.session or None,
+    )
+
+
+def _learned(memory: Memory, action: Action) -> dict[str, Any]:
+    return {
+        "kind": memory.kind.value,
+        "subject": memory.subject,
+        "action": action.value,
+        "origin": memory.origin.value,
+        "agent": memory.agent_id,
+    }

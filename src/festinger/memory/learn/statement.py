@@ -1,0 +1,344 @@
+"""What does a caller hand in, and what is left of it to learn?
+
+`Given` is a statement as somebody hands it in; `checked` refuses what cannot be one. `Said` is what is learnt of it:
+without our own blocks, hidden characters and secrets, with its marks and the slot that it fills. Pure; sources are
+looked up by `intake`.
+
+Which statements that nobody asked to learn are not worth keeping, and by what name are they refused?
+
+A person who says `learn this` is believed. What a job read somewhere must be more than talk: long enough, no sign of
+life, no question, true beyond this moment, and not the prompt said over again. Pure. What was forgotten, and what
+nothing supports, is found out where that is known.
+
+By which marks is a statement known again?
+
+Two hashes of sixteen bytes. `fold_mark` is of the words as they stand, made equal in case, quotes and spacing: two
+equal ones are one statement. `gist_mark` leaves out the words that only hold a sentence together, and keeps the
+others in their order, because who manages whom is said by nothing else. What two statements mean beyond their words
+is left to the judges.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import aware, iso
+from festinger.errors import BadInput, TooLarge
+from festinger.ids import AgentId, MemoryId, Origin
+from festinger.judge.model import Slot, Statement
+from festinger.judge.rules.parse import read
+from festinger.memory.model import Kind, SourceTag, kind_of
+from festinger.text.hygiene import is_heartbeat, is_question, is_transient, without_lead_in
+from festinger.text.normalize import HIDDEN, UNSEEN, fold
+from festinger.text.overlap import MOSTLY, share_within
+from festinger.text.secrets import Redact, redact
+from festinger.text.words import FUNCTION_WORDS, words
+
+MARK_BYTES = 16
+
+KEPT = words("telling_words")
+"""Function words that turn what is said: negations, quantifiers and modal verbs."""
+
+DROPPED = FUNCTION_WORDS - KEPT
+
+_WORD = re.compile(r"[^\W_]+(?:[.,:'_/@-][^\W_]+)*%?|[%€$£¥°]|[<>=+]+")
+_POSSESSIVE = re.compile(r"'s$")
+_NOT = re.compile(r"\b(\w+)n't\b")
+_PREFIXES = {"ca": "can", "wo": "will", "sha": "shall"}
+
+
+def fold_mark(text: str) -> bytes:
+    return _mark(fold(text))
+
+
+def gist_mark(text: str) -> bytes:
+    return _mark(" ".join(gist(text)))
+
+
+def gist(text: str) -> list[str]:
+    """The words of a statement that carry its meaning, in their order; all of them if none does."""
+    spelt = _NOT.sub(_spelt_out, fold(without_lead_in(text)).replace("cannot", "can not"))
+    found = [_POSSESSIVE.sub("", word) for word in _WORD.findall(spelt)]
+    return [word for word in found if word not in DROPPED] or found or [spelt]
+
+
+@lru_cache(maxsize=4096)
+def content_words(text: str) -> frozenset[str]:
+    """What two texts must share to be about the same thing."""
+    return frozenset(gist(text)) - KEPT
+
+
+def overlap(text: str, other: str) -> float:
+    """The share of the content words of the shorter text that stand in the other one too."""
+    ours, theirs = content_words(text), content_words(other)
+    if not ours or not theirs:
+        return 0.0
+    return len(ours & theirs) / min(len(ours), len(theirs))
+
+
+def _spelt_out(match: re.Match[str]) -> str:
+    return f"{_PREFIXES.get(match[1], match[1])} not"
+
+
+def _mark(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:MARK_BYTES]
+
+
+LONGEST = 8_000
+LONGEST_SUBJECT = 200
+MOST_TAGS = 50
+LONGEST_KEY = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A turn of a conversation that a statement was derived from, and how far its speaker is trusted."""
+
+    id: UUID
+    trust: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A statement as it is handed in. Who says it, and where, comes from the handle."""
+
+    text: str
+    subject: str | None = None
+    kind: str = Kind.FACT
+    origin: Origin = Origin.PERSON
+    source: str | None = None
+    source_tag: SourceTag | None = None
+    source_confidence: float = 1.0
+    event_time: datetime | None = None
+    valid_from: datetime | None = None
+    derived_from: tuple[MemoryId, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    by_model: bool | None = None
+    """Whether a model put it into words; if nobody says, what a model says is."""
+    tags: tuple[str, ...] = ()
+    shared: bool | None = None
+    immutable: bool = False
+    key: str | None = None
+    wait: float = 0.0
+    asked: bool = True
+    """Whether somebody asked to learn this, rather than some job that read it somewhere."""
+    imported: bool = False
+    """Whether the owner of the memory handed in a document: however much of it there is, it is no flood."""
+    episode_id: UUID | None = None
+    turn_id: UUID | None = None
+    metadata: dict[str, Any] = field(default_factory=dict, hash=False)
+    corrects: UUID | None = None
+    """The memory that its speaker takes back with it."""
+
+    @property
+    def worded_by_model(self) -> bool:
+        return self.origin is Origin.MODEL if self.by_model is None else self.by_model
+
+    @property
+    def body_hash(self) -> bytes:
+        """What two calls with one key must share."""
+        times = [iso(at) if at else None for at in (self.event_time, self.valid_from)]
+        sources = [str(each) for each in self.derived_from]
+        told = [self.subject, str(self.kind), self.origin.value, self.source, self.source_confidence]
+        body = [self.text, told, times, sources, list(self.tags), self.shared, self.immutable]
+        return sha256(json.dumps(body).encode()).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What is learnt of a statement."""
+
+    text: str
+    kind: Kind
+    subject: str | None
+    subject_key: str | None
+    slot: Slot | None
+    fold: bytes
+    gist: bytes
+    owner: AgentId | None
+    trust: float
+    at: datetime
+    given: Given
+    redactions: tuple[str, ...] = ()
+    suspicions: tuple[str, ...] = ()
+    """Why it is to be locked away, whatever it says of others."""
+
+    @property
+    def origin(self) -> Origin:
+        return self.given.origin
+
+    @property
+    def statement(self) -> Statement:
+        return Statement(
+            text=self.text,
+            subject=self.subject,
+            slot=self.slot,
+            event_time=self.given.event_time,
+            said_at=self.at,
+            origin=self.given.origin,
+        )
+
+
+def checked(given: Given, *, redact: Redact = redact) -> Given:
+    """The statement in one form, or an error that says what to do."""
+    if not isinstance(given.text, str):
+        raise BadInput("A memory is text.", hint="Give one sentence as text.")
+    if not given.text.strip():
+        raise BadInput("There is nothing to learn: the text is empty.", hint="Give one sentence.")
+    if len(given.text) > LONGEST:
+        raise TooLarge(
+            f"A memory has at most {LONGEST:,} characters; this one has {len(given.text):,}.",
+            hint="Learn it as a document, in parts.",
+        )
+    if "\x00" in given.text:
+        raise BadInput("The text holds a NUL byte.", hint="Decode the text again from its source.")
+    _check_numbers(given)
+    return replace(
+        given,
+        kind=kind_of(given.kind),
+        origin=Origin(given.origin),
+        event_time=aware(given.event_time) if given.event_time else None,
+        valid_from=aware(given.valid_from) if given.valid_from else None,
+        tags=_tags(given.tags),
+        subject=_subject(given.subject, redact),
+    )
+
+
+def _check_numbers(given: Given) -> None:
+    try:
+        given.text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput("The text holds half a character.", hint="Decode it again from its source.") from error
+    if not 0.0 <= given.source_confidence <= 1.0:
+        raise BadInput(f"`source_confidence` lies between 0 and 1; {given.source_confidence} does not.")
+    if given.key is not None and not 0 < len(given.key) <= LONGEST_KEY:
+        raise BadInput(f"A key has 1 to {LONGEST_KEY} characters.")
+    if given.immutable and given.origin not in (Origin.PERSON, Origin.SYSTEM):
+        raise BadInput(
+            "Only a person or the system may say something for good.",
+            hint="Leave `immutable` out, or let a person say it.",
+        )
+
+
+def _subject(subject: str | None, redact: Redact) -> str | None:
+    plain = " ".join((subject or "").translate(UNSEEN).split())
+    if len(plain) > LONGEST_SUBJECT:
+        raise BadInput(f"A subject has at most {LONGEST_SUBJECT} characters.", hint="Name the thing only.")
+    return redact(plain).text or None
+
+
+def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    plain = tuple(dict.fromkeys(" ".join(tag.split()) for tag in tags if tag.strip()))
+    if len(plain) > MOST_TAGS or any(len(tag) > LONGEST_SUBJECT for tag in plain):
+        raise BadInput(f"A memory has at most {MOST_TAGS} tags of {LONGEST_SUBJECT} characters.")
+    return plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaned:
+    """A text that may be kept: what is left, which secrets it held, whether characters were hidden in it."""
+
+    text: str
+    redactions: tuple[str, ...]
+    hid: bool
+
+
+def cleaned(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> Cleaned:
+    """The text without our own blocks, hidden characters and secrets, and whatever else `redact` takes out."""
+    own = without_blocks(text)
+    hid = not HIDDEN.isdisjoint(own)
+    seen = own.translate(UNSEEN) if hid else own
+    redacted = redact(seen.strip())
+    return Cleaned(text=redacted.text.strip(), redactions=redacted.kinds, hid=hid)
+
+
+def marked(
+    given: Given, clean: Cleaned, *, owner: AgentId | None, trust: float, at: datetime, **more: Any
+) -> Said:
+    """What is learnt, with the marks by which it is known again."""
+    slot = slot_of(clean.text, given.subject, said_at=at)
+    subject = given.subject or (slot.subject.replace("_", " ") if slot else None)
+    return Said(
+        text=clean.text,
+        kind=Kind(given.kind),
+        subject=subject,
+        subject_key=subject_key(subject),
+        slot=slot,
+        fold=fold_mark(clean.text),
+        gist=gist_mark(clean.text),
+        owner=owner,
+        trust=trust,
+        at=at,
+        given=given,
+        redactions=clean.redactions,
+        **more,
+    )
+
+
+def slot_of(text: str, subject: str | None, *, said_at: datetime | None = None) -> Slot | None:
+    """What a text fills in, where a rule can read it; of several the one of the named subject."""
+    found = read(text, said_at=said_at).slots
+    wanted = subject_key(subject)
+    mine = [slot for slot in found if subject_key(slot.subject) == wanted] if wanted else list(found)
+    return mine[0] if mine else None
+
+
+def subject_key(subject: str | None) -> str | None:
+    """A subject as it is compared: folded, without the words that only point at it."""
+    words = [word for word in fold(subject or "").replace("_", " ").split() if word not in _POINTERS]
+    return " ".join(words) or None
+
+
+_POINTERS = frozenset({"the", "a", "an", "this", "that"})
+
+
+SHORTEST = 10
+FEWEST_WORDS = 2
+
+
+class Reason(StrEnum):
+    """Why a statement was refused."""
+
+    TOO_SHORT = "too_short"
+    RESTATED_PROMPT = "restated_prompt"
+    HEARTBEAT = "heartbeat"
+    TRANSIENT = "transient"
+    QUESTION = "question"
+    UNSUPPORTED = "unsupported"
+    DUPLICATE = "duplicate_refusal"
+
+
+def unworthy(text: str, *, prompts: frozenset[tuple[str, ...]] = frozenset()) -> Reason | None:
+    """Why a statement is not worth keeping; none if it is. `prompts` are the shingles of what the agent was told
+    to be."""
+    if is_heartbeat(text):
+        return Reason.HEARTBEAT
+    if len(text) < SHORTEST or len(content_words(text)) < FEWEST_WORDS:
+        return Reason.TOO_SHORT
+    if share_within(text, prompts) >= MOSTLY:
+        return Reason.RESTATED_PROMPT
+    if is_question(text):
+        return Reason.QUESTION
+    return Reason.TRANSIENT if is_transient(text) else None
+
+
+SUPPORT = 0.3
+"""Share of its content words that a statement has from the turns that it is said to come from."""
+SURE = 0.6
+"""How sure whoever read it must be."""
+
+
+def is_supported(text: str, turns: Collection[str], *, confidence: float) -> bool:
+    """Whether what was read in some turns really stands in them."""
+    words = content_words(text)
+    if not turns or not words or confidence < SURE:
+        return False
+    said = frozenset().union(*(content_words(turn) for turn in turns))
+    return len(words & said) / len(words) >= SUPPORT

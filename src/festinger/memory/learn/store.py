@@ -1,0 +1,205 @@
+"""How is a new memory stored?
+
+The one statement that makes a memory: with its first sighting, its vectors and what it derives from. Which state it
+gets, and what it does to others, was decided before.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+
+from festinger.ids import Origin
+from festinger.memory.changes import Link, join
+from festinger.memory.confidence import FRESH, IMMUTABLE
+from festinger.memory.deps import Desk
+from festinger.memory.learn.compare import Prepared
+from festinger.memory.learn.supersede import boundary
+from festinger.memory.model import Memory, SourceTag, Status, memory_of
+from festinger.memory.vectors import vector_columns
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.memory")
+
+TAGS = {
+    Origin.TOOL: SourceTag.TOOL,
+    Origin.DOCUMENT: SourceTag.EXTERNAL_DOCUMENT,
+    Origin.JOB: SourceTag.INTERNAL_CONSOLIDATION,
+}
+
+EMBED = "embed_memories"
+"""The job that brings vectors which were missing."""
+
+
+async def put(
+    desk: Desk,
+    transaction: Transaction,
+    prepared: Prepared,
+    *,
+    status: Status,
+    pending: bool = False,
+    counted: bool = True,
+    superseded_by: Memory | None = None,
+) -> Memory | None:
+    """Store a new memory with its first sighting, its vectors and what it derives from; none if the very same one
+    is there already."""
+    said, given, place = prepared.said, prepared.said.given, prepared.place
+    state = _state_columns(desk, prepared, status=status, counted=counted, superseded_by=superseded_by)
+    row = await transaction.maybe(Q["put_memory"], **_columns(prepared, state, pending=pending))
+    if row is None:
+        return None
+    memory = memory_of(row)
+    desk.stored(place.space)
+    await join(
+        transaction,
+        place.space,
+        memory.id,
+        Link.DERIVES_FROM,
+        to=[*given.derived_from, *(turn.id for turn in given.turns)],
+        at=said.at,
+    )
+    if prepared.vectors is None:
+        await desk.ask(transaction, EMBED, space=place.space)
+    return memory
+
+
+async def put_all(
+    desk: Desk, transaction: Transaction, many: Sequence[tuple[Prepared, bool]]
+) -> list[Memory | None]:
+    """Store many new memories that derive from nothing and have their vectors, each with whether a judge is still to
+    be asked about it; none in the place of one that is there already."""
+    rows = await transaction.each(Q["put_memory"], [_new(desk, *each) for each in many])
+    for prepared, _ in many:
+        desk.stored(prepared.place.space)
+    return [memory_of(row) if row else None for row in rows]
+
+
+async def put_unheard(desk: Desk, transaction: Transaction, many: Sequence[Prepared]) -> int:
+    """Store many new memories that were held against nothing and that nobody is told of; how many are stored.
+
+    Not a way to learn: it fills a store that is thrown away, in a fraction of the time.
+    """
+    return await transaction.run_many(Q["put_memory"], [_new(desk, each, False) for each in many])
+
+
+def unborn(desk: Desk, prepared: Prepared, *, pending: bool) -> Memory:
+    """The memory that a statement is about to become; only its number is not known yet."""
+    said, given, place = prepared.said, prepared.said.given, prepared.place
+    columns = _new(desk, prepared, pending)
+    return Memory(
+        space_id=place.space,
+        id=prepared.ref,
+        seq=0,
+        agent_id=said.owner,
+        kind=said.kind,
+        content=said.text,
+        subject=said.subject,
+        subject_key=said.subject_key,
+        attribute_key=columns["attribute_key"],
+        value_key=columns["value_key"],
+        fold=said.fold,
+        gist=said.gist,
+        origin=said.origin,
+        trust=said.trust,
+        source=given.source,
+        source_tag=columns["source_tag"],
+        source_confidence=given.source_confidence,
+        session_id=place.session or None,
+        episode_id=given.episode_id,
+        turn_id=given.turn_id,
+        status=Status.ACTIVE,
+        pending=pending,
+        valid_from=given.valid_from,
+        immutable=given.immutable,
+        confidence=columns["confidence"],
+        weight_alpha=columns["alpha"],
+        weight_beta=columns["beta"],
+        event_time=given.event_time,
+        event_day=given.event_time.astimezone(UTC).date() if given.event_time else None,
+        tags=given.tags,
+        metadata=given.metadata,
+        created_at=said.at,
+        updated_at=said.at,
+    )
+
+
+def _new(desk: Desk, prepared: Prepared, pending: bool) -> dict[str, Any]:
+    """The columns of a memory that stands from the beginning."""
+    state = _state_columns(desk, prepared, status=Status.ACTIVE, counted=True)
+    return _columns(prepared, state, pending=pending)
+
+
+def _columns(prepared: Prepared, state: dict[str, Any], *, pending: bool) -> dict[str, Any]:
+    return {
+        **state,
+        "pending": pending,
+        **_statement_columns(prepared),
+        **_source_columns(prepared),
+        **vector_columns(prepared.vectors),
+    }
+
+
+def _state_columns(
+    desk: Desk,
+    prepared: Prepared,
+    *,
+    status: Status,
+    counted: bool,
+    superseded_by: Memory | None = None,
+) -> dict[str, Any]:
+    """In which state it begins, and what took its place before it came."""
+    at = prepared.said.at
+    return {
+        "status": status.value,
+        "superseded_by": superseded_by.id if superseded_by else None,
+        "superseded_at": at if superseded_by else None,
+        "valid_to": boundary(superseded_by, at) if superseded_by else None,
+        "counted": counted,
+        "uncounted": None if counted else status.value,
+        "confidence": desk.terms(prepared.place.space).initial_confidence,
+    }
+
+
+def _statement_columns(prepared: Prepared) -> dict[str, Any]:
+    """What is said, and how deeply it is held at first."""
+    said, given = prepared.said, prepared.said.given
+    weight = IMMUTABLE if given.immutable else FRESH
+    return {
+        "id": prepared.ref,
+        "owner": said.owner,
+        "kind": said.kind.value,
+        "content": said.text,
+        "subject": said.subject,
+        "subject_key": said.subject_key,
+        "attribute_key": said.slot.attribute if said.slot else None,
+        "value_key": said.slot.value if said.slot else None,
+        "fold": said.fold,
+        "gist": said.gist,
+        "valid_from": given.valid_from,
+        "immutable": given.immutable,
+        "alpha": weight.alpha,
+        "beta": weight.beta,
+        "event_time": given.event_time,
+        "tags": list(given.tags),
+        "metadata": json.dumps(given.metadata),
+    }
+
+
+def _source_columns(prepared: Prepared) -> dict[str, Any]:
+    """Who said it, where and when."""
+    said, given, place = prepared.said, prepared.said.given, prepared.place
+    return {
+        "space": place.space,
+        "agent": place.agent,
+        "session": place.session,
+        "origin": said.origin.value,
+        "trust": said.trust,
+        "source": given.source,
+        "source_tag": (given.source_tag or TAGS.get(said.origin, SourceTag.EXTERNAL_USER)).value,
+        "source_confidence": given.source_confidence,
+        "episode": given.episode_id,
+        "turn": given.turn_id,
+        "at": said.at,
+        "day": said.at.date(),
+    }

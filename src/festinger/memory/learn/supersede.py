@@ -1,0 +1,262 @@
+"""What happens to a memory that something newer replaces?
+
+It becomes history: what replaced it, when, and until when it held are written beside it; confidence and weight stay
+as they were. All that one statement replaces go in one change, which can be undone. Who may replace whom was
+decided before; only what cannot be is refused here.
+
+How do two memories become one when it turns out that they say the same?
+
+One of them stays, with its wording; the other points to it and is no longer recalled. Sightings move, and what each
+had gathered is added. Nothing is lost, and all of it can be parted again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import Refused
+from festinger.ids import Cause, MemoryId, SpaceId
+from festinger.memory.changes import Columns, Link, Note, Op, difference, join, restate, write_change
+from festinger.memory.confidence import united
+from festinger.memory.deps import Desk
+from festinger.memory.model import REPLACED, Memory, Status, belief_columns, memory_of
+from festinger.observability.metrics import MEMORY_SUPERSEDED
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.memory")
+
+LONGEST_CHAIN = 1000
+
+
+def boundary(new: Memory, now: datetime) -> datetime:
+    """Until when what it replaces has held."""
+    return new.valid_from or new.event_time or now
+
+
+async def supersede_all(
+    desk: Desk,
+    transaction: Transaction,
+    new: Memory,
+    olds: Sequence[Memory],
+    *,
+    by: str,
+    reason: str,
+    cause: Cause | None = None,
+    judgements: Mapping[MemoryId, UUID] | None = None,
+    earlier: Memory | None = None,
+) -> tuple[Memory, UUID]:
+    """Let `new` stand in place of others, all of them locked; the new one, and the change.
+
+    `earlier` is what the new one was before, if it only now comes to stand.
+    """
+    now, space = desk.clock(), new.space_id
+    until = boundary(new, now)
+    states: dict[MemoryId, tuple[Columns, Columns]] = {}
+    fresh = await restate(transaction, new, at=now, valid_from=until) if new.valid_from is None else new
+    states[new.id] = difference(earlier or new, fresh, also=("status",))
+    for old in olds:
+        gone = await restate(
+            transaction,
+            old,
+            at=now,
+            status=Status.SUPERSEDED,
+            pending=False,
+            superseded_by=new.id,
+            superseded_at=now,
+            valid_to=until,
+        )
+        states[old.id] = difference(old, gone)
+        await desk.panel.drop(transaction, space, old.id)
+    note = Note(
+        op=Op.SUPERSEDE,
+        before={memory: before for memory, (before, _) in states.items()},
+        after={memory: after for memory, (_, after) in states.items()},
+        by=by,
+        reason=reason,
+        cause=cause,
+        judgement=next(iter((judgements or {}).values()), None),
+        more={"new": str(new.id), "old": [str(old.id) for old in olds]},
+    )
+    change = await write_change(desk, transaction, space, note)
+    ids = [old.id for old in olds]
+    await join(transaction, space, new.id, Link.SUPERSEDES, to=ids, at=now, judgements=judgements)
+    for each in sorted(ids):
+        await _tell(
+            desk, transaction, space, old=each, new=new.id, change=change, judgements=judgements or {}
+        )
+    MEMORY_SUPERSEDED.inc(len(ids))
+    return fresh, change
+
+
+async def _tell(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    *,
+    old: MemoryId,
+    new: MemoryId,
+    change: UUID,
+    judgements: Mapping[MemoryId, UUID],
+) -> None:
+    judgement = judgements.get(old)
+    await desk.outbox.emit(
+        transaction,
+        "memory_superseded",
+        space=space,
+        subject=f"memory:{old}",
+        payload={
+            "old": str(old),
+            "new": str(new),
+            "judgement": str(judgement) if judgement else None,
+            "change": str(change),
+        },
+    )
+
+
+async def born_superseded(
+    desk: Desk, transaction: Transaction, old: Memory, *, by_memory: MemoryId, by: str, reason: str
+) -> UUID:
+    """Write down that a statement was history when it was learnt: what stands is newer."""
+    _, after = difference(old, old, also=("status", "superseded_by", "superseded_at", "valid_to"))
+    note = Note(
+        op=Op.SUPERSEDE,
+        before={
+            old.id: {"status": Status.ACTIVE, "superseded_by": None, "superseded_at": None, "valid_to": None}
+        },
+        after={old.id: after},
+        by=by,
+        reason=reason,
+        more={"new": str(by_memory), "old": [str(old.id)]},
+    )
+    change = await write_change(desk, transaction, old.space_id, note)
+    await join(transaction, old.space_id, by_memory, Link.SUPERSEDES, to=[old.id], at=desk.clock())
+    await _tell(desk, transaction, old.space_id, old=old.id, new=by_memory, change=change, judgements={})
+    return change
+
+
+async def successors(transaction: Transaction, space: SpaceId, memory: UUID) -> list[Memory]:
+    """What replaced a memory, and what replaced that, nearest first."""
+    rows = await transaction.all(Q["chain_on"], space=space, memory=memory, depth=LONGEST_CHAIN)
+    return [memory_of(row) for row in rows]
+
+
+async def check_no_ring(transaction: Transaction, space: SpaceId, *, old: Memory, new: Memory) -> None:
+    """Refuse that something replaces what has replaced it."""
+    later = {memory.id for memory in await successors(transaction, space, new.id)}
+    if old.id == new.id or old.id in later:
+        raise Refused("A memory cannot replace what has replaced it.", old=str(old.id), new=str(new.id))
+
+
+def standing(memories: Iterable[Memory]) -> list[Memory]:
+    """Those that something could still replace."""
+    return [memory for memory in memories if memory.status not in REPLACED]
+
+
+def survivor(one: Memory, other: Memory) -> tuple[Memory, Memory]:
+    """Which of two twins stays, and which goes: what is held for good, the more trusted, the more often caused,
+    the older."""
+    return (one, other) if _rank(one) <= _rank(other) else (other, one)
+
+
+def _rank(memory: Memory) -> tuple[bool, float, int, int]:
+    return not memory.immutable, -memory.trust, -memory.cause_count, memory.seq
+
+
+async def merge_into(
+    desk: Desk,
+    transaction: Transaction,
+    stays: Memory,
+    goes: Memory,
+    *,
+    by: str,
+    reason: str,
+    judgement: UUID | None = None,
+) -> tuple[Memory, UUID]:
+    """Fold one memory into another, both locked; what stays, and the change."""
+    if stays.agent_id is not None and stays.agent_id != goes.agent_id:
+        raise Refused("A memory of one agent cannot be folded into another agent's own.")
+    now, space = desk.clock(), stays.space_id
+    gone = await restate(
+        transaction,
+        goes,
+        at=now,
+        status=Status.MERGED,
+        pending=False,
+        superseded_by=stays.id,
+        superseded_at=now,
+    )
+    merged = await _gather(desk, transaction, stays, goes)
+    before, after = difference(goes, gone)
+    note = Note(
+        op=Op.MERGE,
+        before={goes.id: before, stays.id: {}},
+        after={goes.id: after, stays.id: {}},
+        by=by,
+        reason=reason,
+        judgement=judgement,
+        more={"into": str(stays.id), "from": str(goes.id), **_gains(stays, merged)},
+    )
+    change = await write_change(desk, transaction, space, note)
+    await transaction.run(Q["move_sightings"], space=space, twin=goes.id, into=stays.id, change=change)
+    # The first sighting of a memory has its id, by which it is known as the first: it moves like the others.
+    await join(
+        transaction,
+        space,
+        goes.id,
+        Link.SAME_AS,
+        to=[stays.id],
+        at=now,
+        judgements={stays.id: judgement} if judgement else None,
+    )
+    await desk.panel.drop(transaction, space, goes.id)
+    await desk.outbox.emit(
+        transaction,
+        "memory_merged",
+        space=space,
+        subject=f"memory:{goes.id}",
+        payload={"memory": str(goes.id), "into": str(stays.id), "change": str(change)},
+    )
+    return merged, change
+
+
+async def _gather(desk: Desk, transaction: Transaction, stays: Memory, goes: Memory) -> Memory:
+    """Give what stays what the other had gathered."""
+    now = desk.clock()
+    weight = united(stays.weight, goes.weight, immutable=stays.immutable)
+    columns = belief_columns(stays.belief) | {"weight_alpha": weight.alpha, "weight_beta": weight.beta}
+    await transaction.one(
+        Q["revalue"], space=stays.space_id, id=stays.id, at=now, causes=goes.cause_count, **columns
+    )
+    row = await transaction.one(
+        Q["add_confirmations"],
+        space=stays.space_id,
+        id=stays.id,
+        confirmations=goes.confirmation_count + 1,
+        causes=0,
+        at=now,
+    )
+    return memory_of(row)
+
+
+def _gained(before: Memory, after: Memory) -> dict[str, float]:
+    """What parting takes away again."""
+    names = ("weight_alpha", "weight_beta", "cause_count", "confirmation_count")
+    return {name: getattr(after, name) - getattr(before, name) for name in names}
+
+
+def _gains(before: Memory, after: Memory) -> dict[str, Any]:
+    """What parting takes away again, and the weights from which that can be computed anew."""
+    return {
+        "gained": _gained(before, after),
+        "weights": {"before": _weights(before), "after": _weights(after)},
+    }
+
+
+def _weights(memory: Memory) -> dict[str, float]:
+    return {"weight_alpha": memory.weight_alpha, "weight_beta": memory.weight_beta}
+
+
+def both(one: MemoryId, other: MemoryId) -> list[MemoryId]:
+    return sorted((one, other))

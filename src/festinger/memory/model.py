@@ -1,0 +1,239 @@
+"""What is a memory?
+
+One statement with where it came from, in which state it is, how likely it is true and how deeply it is held. Values
+only: a row of the table as the rooms see it, and who may see it. Every way to change one is a deed of this room.
+
+Which kinds of memory are there, in which states, and which are held against each other?
+
+Values only. What a state means for recalling is left to `retrieval`; how a memory comes into one to the deeds here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.errors import BadInput
+from festinger.ids import AgentId, Cause, MemoryId, Origin, SessionId, SpaceId, cause
+from festinger.memory.confidence import Belief, Weight
+from festinger.memory.learn.decision import Standing
+
+
+class Kind(StrEnum):
+    FACT = "fact"
+    EPISODIC = "episodic"
+    PROCEDURAL = "procedural"
+    PREFERENCE = "preference"
+    REFLECTION = "reflection"
+    CORRECTION = "correction"
+    INSIGHT = "insight"
+    NARRATIVE = "narrative"
+    TENSION = "tension"
+
+
+ALIASES = {"semantic": Kind.FACT}
+"""Other names that are understood on input."""
+
+CLAIMS = frozenset([Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURAL, Kind.CORRECTION, Kind.INSIGHT])
+"""What says how things are, in whatever way: these are compared with each other."""
+
+
+class Status(StrEnum):
+    ACTIVE = "active"
+    """It is recalled."""
+    HELD = "held"
+    """It contradicts something that stands, and waits for a decision."""
+    QUARANTINED = "quarantined"
+    """Nobody vouches for it; only a person sets it free."""
+    SUPERSEDED = "superseded"
+    """Something newer took its place."""
+    MERGED = "merged"
+    """It said the same as a twin."""
+    ARCHIVED = "archived"
+
+
+LIVE = (Status.ACTIVE, Status.HELD, Status.QUARANTINED)
+"""What a new statement is held against."""
+
+REPLACED = (Status.SUPERSEDED, Status.MERGED)
+
+
+class SourceTag(StrEnum):
+    """Which way a memory came in."""
+
+    EXTERNAL_USER = "external_user"
+    EXTERNAL_DOCUMENT = "external_document"
+    TOOL = "tool"
+    INTERNAL_DMN = "internal_dmn"
+    INTERNAL_CONSOLIDATION = "internal_consolidation"
+    INTERNAL_GUT = "internal_gut"
+    SCHEDULED = "scheduled"
+
+
+def kind_of(name: str) -> Kind:
+    """The kind that is meant; an unknown one is refused with the list."""
+    lowered = name.strip().lower()
+    if lowered in ALIASES:
+        return ALIASES[lowered]
+    try:
+        return Kind(lowered)
+    except ValueError as error:
+        known = ", ".join(f"`{kind}`" for kind in Kind)
+        raise BadInput(f"`{name[:40]}` is no kind of memory.", hint=f"The kinds are {known}.") from error
+
+
+def comparable(kind: Kind) -> tuple[Kind, ...]:
+    """The kinds that a statement of this kind may be the same as, update or contradict."""
+    return tuple(sorted(CLAIMS)) if kind in CLAIMS else (kind,)
+
+
+NO_SESSION = SessionId("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Who speaks, where: the space, the agent, the session. Without an agent of its own a handle has the default."""
+
+    space: SpaceId
+    agent: AgentId
+    session: SessionId = NO_SESSION
+
+    def cause(self, origin: Origin, at: datetime) -> Cause:
+        return cause(agent=self.agent, session=self.session, origin=origin, at=at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What has a default here is so, as in the table, until something is done to the memory."""
+
+    space_id: SpaceId
+    id: MemoryId
+    seq: int
+    agent_id: AgentId | None
+    kind: Kind
+    content: str
+    content_contextualized: str | None = None
+    compressed: str | None = None
+    subject: str | None
+    subject_key: str | None
+    attribute_key: str | None
+    value_key: str | None
+    fold: bytes
+    gist: bytes
+    origin: Origin
+    trust: float
+    source: str | None
+    source_tag: str
+    source_confidence: float
+    session_id: SessionId | None
+    episode_id: UUID | None
+    turn_id: UUID | None
+    status: Status
+    pending: bool
+    superseded_by: MemoryId | None = None
+    superseded_at: datetime | None = None
+    valid_from: datetime | None
+    valid_to: datetime | None = None
+    immutable: bool
+    confidence: float
+    evidence_count: int = 0
+    corroborations: int = 0
+    contradictions: int = 0
+    passive_count: int = 0
+    confidence_anchor: float | None = None
+    confidence_ceiling: float | None = None
+    weight_ceiling: float | None = None
+    confirmation_count: int = 0
+    last_confirmed: datetime | None = None
+    cause_count: int = 1
+    weight_alpha: float
+    weight_beta: float
+    access_count: int = 0
+    last_accessed: datetime | None = None
+    access_times: tuple[datetime, ...] = ()
+    utility_score: float = 0.0
+    event_time: datetime | None
+    event_day: date | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any] = field(hash=False)
+    version: int = 1
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def weight(self) -> Weight:
+        return Weight(alpha=self.weight_alpha, beta=self.weight_beta)
+
+    @property
+    def belief(self) -> Belief:
+        return belief_of({each.name: getattr(self, each.name) for each in fields(self)})
+
+    @property
+    def standing(self) -> Standing:
+        """Its state as decisions know it; only live memories have one."""
+        return Standing(self.status.value)
+
+    @property
+    def is_live(self) -> bool:
+        return self.status in LIVE
+
+    def as_json(self) -> dict[str, Any]:
+        """As every door shows it; marks and the index of words are left out."""
+        shown = {each.name: _shown(getattr(self, each.name)) for each in fields(self)}
+        return {name: value for name, value in shown.items() if name not in ("fold", "gist", "seq")}
+
+
+_NAMES = tuple(each.name for each in fields(Memory))
+
+
+def memory_of(row: Mapping[str, Any]) -> Memory:
+    """The memory that a row holds."""
+    values = {name: row[name] for name in _NAMES}
+    values |= {"kind": Kind(row["kind"]), "origin": Origin(row["origin"]), "status": Status(row["status"])}
+    values |= {"tags": tuple(row["tags"]), "access_times": tuple(row["access_times"])}
+    return Memory(**values)
+
+
+def belief_of(row: Mapping[str, Any]) -> Belief:
+    """What is held of a memory, from its row."""
+    return Belief(
+        confidence=row["confidence"],
+        evidence_count=row["evidence_count"],
+        corroborations=row["corroborations"],
+        contradictions=row["contradictions"],
+        passive_count=row["passive_count"],
+        confidence_anchor=row["confidence_anchor"],
+        confidence_ceiling=row["confidence_ceiling"],
+        weight_ceiling=row["weight_ceiling"],
+        weight=Weight(alpha=row["weight_alpha"], beta=row["weight_beta"]),
+        immutable=row["immutable"],
+    )
+
+
+def belief_columns(belief: Belief) -> dict[str, Any]:
+    """A belief as the columns that keep it."""
+    return {
+        "confidence": belief.confidence,
+        "evidence_count": belief.evidence_count,
+        "corroborations": belief.corroborations,
+        "contradictions": belief.contradictions,
+        "passive_count": belief.passive_count,
+        "confidence_anchor": belief.confidence_anchor,
+        "confidence_ceiling": belief.confidence_ceiling,
+        "weight_ceiling": belief.weight_ceiling,
+        "weight_alpha": belief.weight.alpha,
+        "weight_beta": belief.weight.beta,
+    }
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    return list(map(_shown, value)) if isinstance(value, tuple) else value

@@ -1,0 +1,422 @@
+"""What is believed now, what was believed then, and what held when?
+
+Two clocks: `as_of` asks what was believed at a moment, mistakes included; `valid_at` asks, by present knowledge, what
+held in the world at a moment. Chains of what replaced what are followed link by link.
+
+Which memories does somebody want to see in a list?
+
+Values only: what a list is narrowed to, and how the names and values of a query, which are the same at every door,
+become that. Finding them is left to `history`.
+
+Why is something believed?
+
+Read from rows alone, never asked of a model: each time it was said, what it derives from and what rests on it, what
+it replaced, what judges and outcomes said of it, and everything that was done to it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+from uuid import UUID
+
+from festinger.clock import aware, iso, read_moment
+from festinger.errors import BadInput, NotFound
+from festinger.ids import MemoryId, Origin, SpaceId
+from festinger.judge.model import Record
+from festinger.memory.changes import DEPTH, Ancestor, Change, Link, changes_of, derivation, find, find_all
+from festinger.memory.confidence import Weight
+from festinger.memory.deps import Desk
+from festinger.memory.learn.statement import subject_key
+from festinger.memory.learn.supersede import LONGEST_CHAIN, successors
+from festinger.memory.model import Kind, Memory, Place, Status, kind_of, memory_of
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Name = TypeVar("Name", bound=StrEnum)
+
+EVERY = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which memories a list shows. `words` are looked for as a person types them into a search."""
+
+    statuses: Sequence[Status] | None = (Status.ACTIVE,)
+    kinds: Sequence[Kind] = ()
+    origins: Sequence[Origin] = ()
+    subject: str | None = None
+    words: str | None = None
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+    everybodys: bool = False
+    """Whether other agents' own are listed too: for people, never for an agent."""
+
+    @property
+    def is_dated(self) -> bool:
+        return self.as_of is not None or self.valid_at is not None
+
+
+STANDING = Wanted()
+
+
+def wanted_in(asked: Mapping[str, str]) -> Wanted:
+    """What a query asks for; several values of a name stand with commas between. Without a status it asks for what
+    stands, with `all` for every status."""
+    status = asked.get("status")
+    statuses = None if status == EVERY else _several(Status, status) if status else STANDING.statuses
+    return Wanted(
+        statuses=statuses,
+        kinds=[kind_of(each) for each in asked.get("kind", "").split(",") if each],
+        origins=_several(Origin, asked.get("origin", "")),
+        subject=asked.get("subject"),
+        words=asked.get("q"),
+        as_of=_moment(asked, "as_of"),
+        valid_at=_moment(asked, "valid_at"),
+    )
+
+
+def _moment(asked: Mapping[str, str], name: str) -> datetime | None:
+    # A `+` of an offset that was not escaped arrives as a space.
+    return read_moment(asked[name].replace(" ", "+")) if asked.get(name) else None
+
+
+def _several(names: type[Name], given: str) -> list[Name]:
+    try:
+        return [names(each) for each in given.split(",") if each]
+    except ValueError as error:
+        known = ", ".join(f"`{each}`" for each in names)
+        raise BadInput(f"`{given[:40]}` is no {names.__name__.lower()}.", hint=f"Say {known}.") from error
+
+
+Q = queries_of("festinger.memory")
+
+LONGEST_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """A memory and what it replaced, newest first, with everything that was done to them, oldest first."""
+
+    memories: tuple[Memory, ...]
+    changes: tuple[Change, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "memories": [memory.as_json() for memory in self.memories],
+            "changes": [change.as_json() for change in self.changes],
+        }
+
+
+async def get(
+    desk: Desk,
+    place: Place,
+    memory: UUID,
+    *,
+    as_of: datetime | None = None,
+    valid_at: datetime | None = None,
+) -> Memory:
+    """One memory, if this agent may see it, and if it was believed and held at the moments that are asked for."""
+    async with desk.store.transaction() as transaction:
+        found = seen_by(place, await find(transaction, place.space, memory))
+        is_asked_of_now = as_of is None and valid_at is None
+        if not is_asked_of_now and not await believed(
+            desk, transaction, place.space, [memory], as_of=as_of, valid_at=valid_at
+        ):
+            raise NotFound("This was not believed, or did not hold, at that moment.")
+    desk.on_read(place, [found.id])
+    return found
+
+
+def seen_by(place: Place, memory: Memory) -> Memory:
+    """The memory, unless it is another agent's own: to this one there is no such thing."""
+    if memory.agent_id not in (None, place.agent):
+        raise NotFound(f"There is no memory `{memory.id}`.")
+    return memory
+
+
+async def believed(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    memories: Iterable[UUID],
+    *,
+    as_of: datetime | None = None,
+    valid_at: datetime | None = None,
+) -> set[MemoryId]:
+    """Which of some memories were believed at a moment, and held in the world at another."""
+    rows = await transaction.all(
+        Q["believed"],
+        space=space,
+        memories=list(memories),
+        as_of=_past(desk, as_of),
+        valid_at=aware(valid_at) if valid_at else None,
+    )
+    return {row["id"] for row in rows}
+
+
+def _past(desk: Desk, as_of: datetime | None) -> datetime | None:
+    if as_of is None:
+        return None
+    at = aware(as_of)
+    if at > desk.clock():
+        raise BadInput("What will be believed in the future is not known.", hint="Give a moment in the past.")
+    return at
+
+
+async def page(
+    desk: Desk, place: Place, wanted: Wanted = STANDING, *, after: int | None = None, limit: int = 50
+) -> list[Memory]:
+    """Memories that an agent sees, newest first. A moment looks past states: whatever was believed then."""
+    most = min(limit, LONGEST_PAGE)
+    kept: list[Memory] = []
+    async with desk.store.transaction() as transaction:
+        while len(kept) < most:
+            found = await _listed(desk, transaction, place, wanted, after=after, limit=most)
+            kept += await _held_then(desk, transaction, place, wanted, found)
+            if len(found) < most:
+                break
+            # Of what is listed some may not have been believed then: the page goes on until it is full.
+            after = found[-1].seq
+    return kept[:most]
+
+
+async def _listed(
+    desk: Desk, transaction: Transaction, place: Place, wanted: Wanted, *, after: int | None, limit: int
+) -> list[Memory]:
+    statuses = None if wanted.is_dated else wanted.statuses
+    rows = await transaction.all(
+        Q["page"],
+        space=place.space,
+        agent=None if wanted.everybodys else place.agent,
+        statuses=None if statuses is None else [status.value for status in statuses],
+        kinds=[kind.value for kind in wanted.kinds] or None,
+        origins=[origin.value for origin in wanted.origins] or None,
+        subject=subject_key(wanted.subject),
+        words=wanted.words,
+        until=_past(desk, wanted.as_of),
+        after=after,
+        limit=limit,
+    )
+    return [memory_of(row) for row in rows]
+
+
+async def _held_then(
+    desk: Desk, transaction: Transaction, place: Place, wanted: Wanted, found: Sequence[Memory]
+) -> list[Memory]:
+    if not wanted.is_dated:
+        return list(found)
+    ids = [memory.id for memory in found]
+    moments = {"as_of": wanted.as_of, "valid_at": wanted.valid_at}
+    held = await believed(desk, transaction, place.space, ids, **moments)
+    return [memory for memory in found if memory.id in held]
+
+
+async def current(desk: Desk, place: Place, memory: UUID) -> Memory:
+    """What stands at the end of the chain that a memory is part of."""
+    async with desk.store.transaction() as transaction:
+        found = seen_by(place, await find(transaction, place.space, memory))
+        later = await successors(transaction, place.space, memory)
+    return later[-1] if later else found
+
+
+async def history(desk: Desk, place: Place, memory: UUID) -> History:
+    """A memory, what it replaced and what that replaced, and every change of them."""
+    async with desk.store.transaction() as transaction:
+        found = seen_by(place, await find(transaction, place.space, memory))
+        rows = await transaction.all(Q["chain_back"], space=place.space, memory=memory, depth=LONGEST_CHAIN)
+        chain = (found, *(memory_of(row) for row in rows))
+        changes = await changes_of(transaction, place.space, [each.id for each in chain])
+    return History(memories=chain, changes=tuple(changes))
+
+
+MOST_SIGHTINGS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """One time that a memory was said."""
+
+    id: UUID
+    agent: str
+    session: str
+    day: date
+    origin: Origin
+    trust: float
+    wording: str
+    source: str | None
+    similarity: float | None
+    at: datetime
+    counted: bool
+    uncounted_because: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """A step of the line on which the trust in a memory rests."""
+
+    id: UUID
+    depth: int
+    trust: float | None
+    content: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """On what a memory rests."""
+
+    memory: Memory
+    said: tuple[Sighting, ...]
+    derives_from: tuple[Memory, ...]
+    supports: tuple[Memory, ...]
+    """What derives from it."""
+    supersedes: tuple[Memory, ...]
+    superseded_by: Memory | None
+    judgements: tuple[Record, ...]
+    outcomes: tuple[Any, ...]
+    changes: tuple[Change, ...]
+    trust_line: tuple[Rest, ...]
+
+    @property
+    def claim(self) -> str:
+        return self.memory.content
+
+    @property
+    def origin(self) -> Origin:
+        return self.memory.origin
+
+    @property
+    def causes(self) -> tuple[Sighting, ...]:
+        return tuple(sighting for sighting in self.said if sighting.counted)
+
+    @property
+    def sources(self) -> tuple[Memory, ...]:
+        return self.derives_from
+
+    @property
+    def weight(self) -> Weight:
+        return self.memory.weight
+
+    @property
+    def confidence(self) -> float:
+        return self.memory.confidence
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "memory": self.memory.as_json(),
+            "said": [_said(sighting) for sighting in self.said],
+            "derives_from": [each.as_json() for each in self.derives_from],
+            "supports": [each.as_json() for each in self.supports],
+            "supersedes": [each.as_json() for each in self.supersedes],
+            "superseded_by": self.superseded_by.as_json() if self.superseded_by else None,
+            "judgements": [_judged(record) for record in self.judgements],
+            "outcomes": list(self.outcomes),
+            "changes": [change.as_json() for change in self.changes],
+            "trust_line": [
+                {"id": str(rest.id), "depth": rest.depth, "trust": rest.trust, "content": rest.content}
+                for rest in self.trust_line
+            ],
+        }
+
+
+async def why(desk: Desk, place: Place, memory: UUID) -> Why:
+    """Everything on which a belief rests."""
+    async with desk.store.transaction() as transaction:
+        found = seen_by(place, await find(transaction, place.space, memory))
+        links = await transaction.all(Q["links_of"], space=place.space, memory=memory)
+        line = await derivation(transaction, place.space, [memory], depth=DEPTH)
+        ids = {each["from_id"] for each in links} | {each["to_id"] for each in links}
+        ids |= {each.id for each in line} | ({found.superseded_by} if found.superseded_by else set())
+        near = await find_all(transaction, place.space, ids)
+        said = await sightings(transaction, place.space, found.id)
+        changes = await changes_of(transaction, place.space, [memory])
+    return Why(
+        memory=found,
+        said=said,
+        derives_from=_linked(links, near, found.id, Link.DERIVES_FROM),
+        supports=_linked(links, near, found.id, Link.DERIVES_FROM, backwards=True),
+        supersedes=_linked(links, near, found.id, Link.SUPERSEDES),
+        superseded_by=near.get(found.superseded_by) if found.superseded_by else None,
+        judgements=tuple(await desk.panel.said_of(place.space, memory)),
+        outcomes=await desk.outcomes_of(place.space, found.id),
+        changes=tuple(changes),
+        trust_line=(
+            Rest(id=found.id, depth=0, trust=found.trust, content=found.content),
+            *_rests(line, near),
+        ),
+    )
+
+
+async def sightings(
+    transaction: Transaction, space: SpaceId, memory: MemoryId, *, limit: int = MOST_SIGHTINGS
+) -> tuple[Sighting, ...]:
+    """Each time that a memory was said."""
+    rows = await transaction.all(Q["sightings_of"], space=space, memory=memory, limit=limit)
+    return tuple(
+        Sighting(
+            id=row["id"],
+            agent=row["agent_id"],
+            session=row["session_id"],
+            day=row["day"],
+            origin=Origin(row["origin"]),
+            trust=row["trust"],
+            wording=row["wording"],
+            source=row["source"],
+            similarity=row["similarity"],
+            at=row["at"],
+            counted=row["counted"],
+            uncounted_because=row["uncounted_because"],
+        )
+        for row in rows
+    )
+
+
+def _linked(
+    links: list[dict[str, Any]],
+    near: Mapping[MemoryId, Memory],
+    memory: MemoryId,
+    relation: Link,
+    *,
+    backwards: bool = False,
+) -> tuple[Memory, ...]:
+    this, other = ("to_id", "from_id") if backwards else ("from_id", "to_id")
+    ids = [each[other] for each in links if each["relation"] == relation and each[this] == memory]
+    return tuple(near[each] for each in ids if each in near)
+
+
+def _rests(line: list[Ancestor], near: Mapping[MemoryId, Memory]) -> tuple[Rest, ...]:
+    known = {UUID(int=id_.int): memory.content for id_, memory in near.items()}
+    return tuple(
+        Rest(id=each.id, depth=each.depth, trust=each.trust, content=known.get(each.id)) for each in line
+    )
+
+
+def _said(sighting: Sighting) -> dict[str, Any]:
+    return {
+        "id": str(sighting.id),
+        "agent": sighting.agent,
+        "session": sighting.session,
+        "day": sighting.day.isoformat(),
+        "origin": sighting.origin.value,
+        "trust": sighting.trust,
+        "wording": sighting.wording,
+        "source": sighting.source,
+        "similarity": sighting.similarity,
+        "at": iso(sighting.at),
+        "counted": sighting.counted,
+        "uncounted_because": sighting.uncounted_because,
+    }
+
+
+def _judged(record: Record) -> dict[str, Any]:
+    return {
+        "id": str(record.id),
+        "old": str(record.old_ref),
+        "new": str(record.new_ref),
+        "relation": record.judgement.relation.value,
+        "confidence": record.judgement.confidence,
+        "judge": record.judgement.judge,
+        "reasoning": record.judgement.reasoning,
+        "at": iso(record.at),
+    }

@@ -1,0 +1,96 @@
+"""What happens when another model embeds?
+
+Vectors of the former model stay where they are and are compared with nothing. Until a memory has one of the present
+model, of the words that it has now, it is left out of vector search and found by words. A job makes them, newest and
+heaviest first, a hundred at a time; it can be stopped and goes on where it was. Afterwards each is held against all
+others by the thresholds of the present model.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from festinger.embedding.providers.none import NAME as NO_EMBEDDER
+from festinger.errors import BadInput
+from festinger.ids import SpaceId
+from festinger.memory.deps import Desk
+from festinger.memory.late_judgements import embed_missing, recheck
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.memory")
+
+REEMBED = "reembed"
+
+Report = Callable[[int, int], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How many of a space's memories have a vector of the present model and of their present words."""
+
+    done: int
+    total: int
+
+    @property
+    def left(self) -> int:
+        return self.total - self.done
+
+    def __str__(self) -> str:
+        return f"re-embedded {self.done:,} of {self.total:,}"
+
+
+async def progress(desk: Desk, space: SpaceId, *, model: str | None = None) -> Progress:
+    """How far it is: with the embedder of this process, or with `model` where none is open."""
+    embedder = desk.embedder()
+    name = embedder.name if embedder is not None else model
+    if name is None or name == NO_EMBEDDER:
+        return Progress(done=0, total=0)
+    row = await desk.store.one(Q["count_embedded"], space=space, model=name)
+    return Progress(done=row["done"], total=row["total"])
+
+
+async def reembed(desk: Desk, space: SpaceId, *, report: Report) -> int:
+    """Make every vector that is missing or of another model or text; how many."""
+    start = await progress(desk, space)
+
+    async def tell(done: int) -> None:
+        await report(start.done + done, start.total)
+
+    made = await embed_missing(desk, space, report=tell) if start.left else 0
+    if made and not (await progress(desk, space)).left:
+        await _look_at_the_newer(desk, space)
+        await _tell(desk, space, made)
+    return made
+
+
+async def _look_at_the_newer(desk: Desk, space: SpaceId) -> None:
+    """Hold what was learnt meanwhile against the others, which could not be compared with it then."""
+    embedder = desk.embedder()
+    if embedder is not None:
+        for row in await desk.store.all(Q["learnt_meanwhile"], space=space, model=embedder.name):
+            await recheck(desk, space, row["id"])
+
+
+async def _tell(desk: Desk, space: SpaceId, made: int) -> None:
+    embedder = desk.embedder()
+    async with desk.store.transaction() as transaction:
+        await desk.outbox.emit(
+            transaction,
+            "reembedding_finished",
+            space=space,
+            subject="embedder",
+            payload={"model": embedder.name if embedder else NO_EMBEDDER, "count": made},
+        )
+
+
+async def drop_vectors(desk: Desk, space: SpaceId, model: str) -> int:
+    """Erase the vectors of a model that embeds no more; how many. Raises `BadInput` for the one that does."""
+    embedder = desk.embedder()
+    if embedder is not None and embedder.name == model:
+        raise BadInput(f"`{model}` is the model that embeds now.", hint="Choose another one first.")
+    return await desk.store.run(Q["drop_vectors"], space=space, model=model)
+
+
+async def models_of(desk: Desk, space: SpaceId) -> dict[str, int]:
+    """How many memories have vectors of each model."""
+    rows = await desk.store.all(Q["vector_models"], space=space)
+    return {row["model"]: row["memories"] for row in rows}

@@ -1,0 +1,241 @@
+"""How is a change taken back?
+
+What it touched is put back as it was, if it still is as the change left it; else something later stands on it, and
+that is named. Undoing a replacement restores the old value alone, and the same pair is not replaced again. Undoing twice is undoing once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import UndoBlocked
+from festinger.ids import MemoryId, SpaceId
+from festinger.judge.model import Relation, by_person
+from festinger.memory.changes import (
+    STATE,
+    Change,
+    Link,
+    Op,
+    changes_of,
+    find_all,
+    find_change,
+    lock,
+    lock_change,
+    part,
+    restate,
+    same_columns,
+)
+from festinger.memory.confidence import Uncounted
+from festinger.memory.deps import Desk
+from festinger.memory.erasure.repair import undo_repair
+from festinger.memory.late_judgements import pair_between
+from festinger.memory.model import Memory, Status, belief_columns
+from festinger.observability.metrics import MEMORY_UNDONE
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.world.write import hold
+
+Q = queries_of("festinger.memory")
+
+SPEAKER = "conversation"
+"""Who replaces something by a correction in a conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """The change that was taken back, and the memories as they are now."""
+
+    change: Change
+    memories: tuple[Memory, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "change": self.change.as_json(),
+            "memories": [memory.as_json() for memory in self.memories],
+        }
+
+
+async def undo(desk: Desk, space: SpaceId, change: UUID, *, by: str) -> Undone:
+    """Take a change back. Raises `NotFound`, and `UndoBlocked` with what stands on it."""
+    async with desk.store.transaction() as transaction:
+        return await undo_in(desk, transaction, space, change, by=by)
+
+
+async def undo_in(desk: Desk, transaction: Transaction, space: SpaceId, change: UUID, *, by: str) -> Undone:
+    """The same within a transaction of the caller's."""
+    found, present = await _held(transaction, space, change)
+    if found.undone_at is not None:
+        return Undone(change=found, memories=tuple(present.values()))
+    await _check_untouched(transaction, space, found, present.values())
+    if found.op is Op.REPAIR:
+        await undo_repair(desk, transaction, space, found)
+    else:
+        await _UNDOERS[found.op](desk, transaction, found, present, by)
+    await transaction.run(Q["mark_undone"], space=space, id=change, at=desk.clock(), by=by)
+    MEMORY_UNDONE.inc()
+    now = await find_all(transaction, space, found.memory_ids)
+    return Undone(change=await find_change(transaction, space, change), memories=tuple(now.values()))
+
+
+async def _held(
+    transaction: Transaction, space: SpaceId, change: UUID
+) -> tuple[Change, dict[MemoryId, Memory]]:
+    """A change and what it touched, held by nobody else: the memories first, and before them the world, if the change
+    reached into it."""
+    asked = await find_change(transaction, space, change)
+    if asked.undone_at is not None:
+        return asked, await find_all(transaction, space, asked.memory_ids)
+    if asked.after.get("forgotten"):
+        raise UndoBlocked("A memory that this was about is forgotten.", changes=[])
+    if asked.op is Op.REPAIR:
+        await hold(transaction, space)
+    present = await lock(transaction, space, asked.memory_ids)
+    return await lock_change(transaction, space, change), present
+
+
+async def _check_untouched(transaction: Transaction, space: SpaceId, change: Change, present: Any) -> None:
+    """Refuse if a memory is no longer as the change left it, naming what was done since."""
+    moved = [memory for memory in present if not same_columns(_columns(memory), change.touched(memory.id))]
+    if not moved:
+        return
+    later = [
+        each
+        for each in await changes_of(transaction, space, [memory.id for memory in moved])
+        if each.undone_at is None and (each.at, each.id) > (change.at, change.id)
+    ]
+    raise UndoBlocked(
+        "Something was done since that stands on this.", changes=[str(each.id) for each in later]
+    )
+
+
+def _columns(memory: Memory) -> dict[str, Any]:
+    names = [*STATE, *belief_columns(memory.belief), "cause_count", "content", "subject", "subject_key"]
+    plain = {name: getattr(memory, name) for name in (*names, "attribute_key", "value_key")}
+    return plain | {"fold": memory.fold.hex(), "gist": memory.gist.hex()}
+
+
+async def _undo_state(
+    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+) -> None:
+    """Put every memory back into the state that it was in."""
+    for memory in present.values():
+        before = change.before["memories"].get(str(memory.id), {})
+        state = {name: _value(name, before[name]) for name in STATE if name in before}
+        if not state:
+            continue
+        columns = {name: getattr(memory, name) for name in STATE} | state
+        await transaction.one(Q["restate"], space=memory.space_id, id=memory.id, at=desk.clock(), **columns)
+        if state.get("status") == Status.ACTIVE and memory.status is not Status.ACTIVE:
+            await desk.outbox.emit(
+                transaction,
+                "memory_restored",
+                space=memory.space_id,
+                subject=f"memory:{memory.id}",
+                payload={"memory": str(memory.id), "change": str(change.id)},
+            )
+
+
+async def _undo_supersede(
+    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+) -> None:
+    """The old ones stand again. A statement that replaced them when it was learned is put away; of two memories that
+    somebody had joined by hand both stand."""
+    new, olds = _ids(change, "new")[0], _ids(change, "old")
+    await _undo_state(desk, transaction, change, present, by)
+    space = next(iter(present.values())).space_id
+    await part(transaction, space, new, Link.SUPERSEDES, to=olds, at=desk.clock())
+    everybody = await find_all(transaction, space, [new, *olds])
+    was_learned = change.cause is not None or change.by == SPEAKER
+    if was_learned and everybody[new].status is Status.ACTIVE:
+        await restate(transaction, everybody[new], at=desk.clock(), status=Status.ARCHIVED, pending=False)
+    for old in olds:
+        pair = pair_between(everybody[old], everybody[new])
+        said = by_person(by, Relation.UNRELATED, reasoning="The replacement was undone.")
+        await desk.panel.overrule(transaction, space, pair, said)
+
+
+async def _undo_merge(
+    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+) -> None:
+    into, twin = _ids(change, "into")[0], _ids(change, "from")[0]
+    stays, now, gained = present[into], desk.clock(), change.after["gained"]
+    await _undo_state(desk, transaction, change, present, by)
+    await transaction.run(
+        Q["move_sightings_back"], space=stays.space_id, into=into, twin=twin, change=change.id
+    )
+    columns = belief_columns(stays.belief)
+    columns |= {name: columns[name] - gained[name] for name in ("weight_alpha", "weight_beta")}
+    causes, confirmations = -gained["cause_count"], -gained["confirmation_count"]
+    await transaction.one(Q["revalue"], space=stays.space_id, id=into, at=now, causes=causes, **columns)
+    await transaction.one(
+        Q["add_confirmations"], space=stays.space_id, id=into, confirmations=confirmations, causes=0, at=now
+    )
+    await part(transaction, stays.space_id, twin, Link.SAME_AS, to=[into], at=now)
+    pair = pair_between(stays, present[twin])
+    said = by_person(by, Relation.UNRELATED, reasoning="They are two: the merge was undone.")
+    await desk.panel.overrule(transaction, stays.space_id, pair, said)
+
+
+async def _undo_edit(
+    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+) -> None:
+    for memory in present.values():
+        before = dict(change.before["memories"][str(memory.id)])
+        if "content" not in before:
+            await _undo_state(desk, transaction, change, present, by)
+            continue
+        marks = {name: bytes.fromhex(before.pop(name)) for name in ("fold", "gist")}
+        await transaction.one(
+            Q["reword"], space=memory.space_id, id=memory.id, at=desk.clock(), **before, **marks
+        )
+
+
+async def _undo_confirm(
+    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+) -> None:
+    for memory in present.values():
+        before = dict(change.before["memories"][str(memory.id)])
+        causes = before.pop("cause_count", memory.cause_count) - memory.cause_count
+        columns = belief_columns(memory.belief) | before
+        await transaction.one(
+            Q["revalue"], space=memory.space_id, id=memory.id, at=desk.clock(), causes=causes, **columns
+        )
+        if sighting := change.after.get("sighting"):
+            await transaction.run(
+                Q["uncount_sighting"],
+                space=memory.space_id,
+                id=UUID(sighting),
+                because=Uncounted.UNDONE.value,
+            )
+
+
+_UNDOERS = {
+    Op.SUPERSEDE: _undo_supersede,
+    Op.MERGE: _undo_merge,
+    Op.EDIT: _undo_edit,
+    Op.CONFIRM: _undo_confirm,
+    Op.WEIGHT: _undo_confirm,
+    Op.ARCHIVE: _undo_state,
+    Op.RESTORE: _undo_state,
+    Op.QUARANTINE: _undo_state,
+    Op.RELEASE: _undo_state,
+    Op.SPLIT: _undo_state,
+}
+
+
+def _ids(change: Change, name: str) -> Sequence[MemoryId]:
+    kept = change.after[name]
+    return [MemoryId(UUID(each)) for each in (kept if isinstance(kept, list) else [kept])]
+
+
+def _value(name: str, kept: Any) -> Any:
+    if kept is None or name in ("pending", "immutable", "status"):
+        return kept
+    return UUID(kept) if name == "superseded_by" else datetime.fromisoformat(kept)
+
+
+def restored(undone: Undone) -> tuple[Memory, ...]:
+    """The memories that stand again."""
+    return tuple(memory for memory in undone.memories if memory.status is Status.ACTIVE)

@@ -1,0 +1,303 @@
+"""What became of the notes that a conversation was given, when nobody tells?
+
+After each captured exchange the present turn is read, and when a person has spoken again, the turn before once more:
+a second look, after which it is final. A turn is everything from a person's word to the next one, so that what a
+tool loop does with a note counts for it. Runs apart from the conversation; within the transaction that notes that
+the exchange was heard of, so every exchange is read once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger.events.event import Event, Happening
+from festinger.events.feed import history
+from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId, TraceId
+from festinger.memory.changes import find_all
+from festinger.memory.model import Memory, Place
+from festinger.observability.metrics import OUTCOMES_UNREADABLE
+from festinger.outcomes.corrections import CORRECT
+from festinger.outcomes.effects import edge_of, weight_of
+from festinger.outcomes.inference import Inference, Turn, TurnNote, read_turn
+from festinger.outcomes.model import Desk, How, Observed, Report, Reporter, memory_id
+from festinger.outcomes.report import observe, observe_in
+from festinger.outcomes.surface import surface, surfaced_by
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+from festinger.store.repositories.exchanges import Message, PastExchange, recent_exchanges, session_messages
+
+Q = queries_of("festinger.outcomes")
+
+CAPTURED = "exchange_captured"
+INJECTED = "recollection_injected"
+INFERRED = "outcome_inferred"
+MOST_EXCHANGES = 60
+"""Exchanges of a session that are looked back over."""
+MOST_REQUEST_CHARS = 400_000
+EVIDENCE_CHARS = 160
+REPORTER = "inference"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """A turn of a session as it was captured."""
+
+    exchanges: tuple[PastExchange, ...]
+    said: str
+    """What the person said that began it."""
+
+    @property
+    def id(self) -> UUID:
+        return self.exchanges[0].id
+
+
+async def overhear(desk: Desk, transaction: Transaction, event: Event) -> None:
+    """Read what a captured exchange tells of the notes of its turn, and of the turn before."""
+    session = SessionId(event.payload["session"])
+    if not desk.terms(event.space).infer:
+        return
+    exchanges = await recent_exchanges(transaction, event.space, session, limit=MOST_EXCHANGES)
+    upto = [at for at, each in enumerate(exchanges) if each.request == event.trace]
+    exchanges = exchanges[: upto[-1] + 1] if upto else exchanges
+    if not any(each.recollection for each in exchanges):
+        return
+    said = await session_messages(transaction, event.space, session)
+    turns = turns_of(exchanges, said)
+    place = Place(space=event.space, agent=event.agent or AgentId("default"), session=session)
+    reporter = Reporter(place=place, name=REPORTER, door="proxy", how=How.INFERRED, origin=Origin.MODEL)
+    if len(turns) > 1 and len(turns[-1].exchanges) == 1 and turns[-1].said:
+        ttl = timedelta(seconds=desk.terms(event.space).proposal_ttl_s)
+        if turns[-1].exchanges[0].at - turns[-2].exchanges[-1].at <= ttl:
+            await _look(desk, transaction, reporter, turns[-2], said, next_message=turns[-1].said)
+    if turns:
+        await _look(desk, transaction, reporter, turns[-1], said)
+
+
+def turns_of(exchanges: Sequence[PastExchange], said: Sequence[Message]) -> list[Heard]:
+    """The exchanges of a session by turns: each begins where a person spoke."""
+    spoken: dict[UUID, list[str]] = {}
+    for message in said:
+        if message.origin is Origin.PERSON and message.role == "user":
+            spoken.setdefault(message.exchange, []).append(message.text)
+    turns: list[Heard] = []
+    for each in exchanges:
+        words = "\n".join(spoken.get(each.id, ()))
+        if words or not turns:
+            turns.append(Heard(exchanges=(each,), said=words))
+        else:
+            turns[-1] = Heard(exchanges=(*turns[-1].exchanges, each), said=turns[-1].said)
+    return turns
+
+
+async def _look(
+    desk: Desk,
+    transaction: Transaction,
+    reporter: Reporter,
+    turn: Heard,
+    said: Sequence[Message],
+    *,
+    next_message: str = "",
+) -> None:
+    shown = await _shown(transaction, reporter.place, turn)
+    if not shown:
+        return
+    ids = [note for notes in shown.values() for note in notes]
+    memories = [found for note in ids if (found := memory_id(note)) is not None]
+    known = await find_all(transaction, reporter.place.space, memories)
+    if not next_message:
+        await _surface(desk, transaction, reporter, shown, known, turn)
+    read = read_turn(_turn(turn, ids, known, said, next_message=next_message))
+    if not next_message:
+        OUTCOMES_UNREADABLE.inc(len(read.unreadable))
+    await _tell(desk, transaction, reporter, read, turn=turn, shown=shown)
+
+
+async def _shown(transaction: Transaction, place: Place, turn: Heard) -> dict[UUID, list[str]]:
+    """The ids of the notes that were put into a turn, by recollection."""
+    shown: dict[UUID, list[str]] = {}
+    for each in turn.exchanges:
+        if each.recollection is None:
+            continue
+        told = await history(transaction, space=place.space, trace=each.request, names=[INJECTED], limit=1)
+        shown |= {each.recollection: [note["id"] for event in told for note in event.payload["notes"]]}
+    return {recollection: notes for recollection, notes in shown.items() if notes}
+
+
+async def _surface(
+    desk: Desk,
+    transaction: Transaction,
+    reporter: Reporter,
+    shown: Mapping[UUID, Sequence[str]],
+    known: Mapping[MemoryId, Memory],
+    turn: Heard,
+) -> None:
+    """Note what was shown, the first time that its turn is read."""
+    told = await transaction.all(Q["surfaced_by_any"], space=reporter.place.space, recalls=sorted(shown))
+    before = {row["recall_id"] for row in told}
+    for recollection, notes in shown.items():
+        ids = [found for note in notes if (found := memory_id(note)) in known]
+        if ids and recollection not in before:
+            await surface(
+                desk,
+                transaction,
+                reporter,
+                [UUID(int=each.int) for each in ids if each is not None],
+                reason="recollection",
+                turn=turn.id,
+                recall=recollection,
+            )
+
+
+def _turn(
+    turn: Heard,
+    ids: Sequence[str],
+    known: Mapping[MemoryId, Memory],
+    said: Sequence[Message],
+    *,
+    next_message: str,
+) -> Turn:
+    mine = {each.id for each in turn.exchanges}
+    replies = {each.reply for each in turn.exchanges}
+    first = turn.exchanges[0].at
+    request = [
+        each.text for each in said if each.id not in replies and (each.exchange in mine or each.at <= first)
+    ]
+    reply = [each.text for each in said if each.id in replies]
+    calls = [str(call.get("arguments", "")) for each in turn.exchanges for call in each.tool_calls]
+    return Turn(
+        notes=tuple(found for id_ in dict.fromkeys(ids) if (found := note_of(id_, known)) is not None),
+        request="\n".join(request)[-MOST_REQUEST_CHARS:],
+        reply="\n".join(reply),
+        arguments=tuple(calls),
+        reasoning="\n".join(each.thinking or "" for each in turn.exchanges),
+        next_message=next_message,
+    )
+
+
+def note_of(id_: str, known: Mapping[MemoryId, Memory]) -> TurnNote | None:
+    """A note as it is read: a memory, or an edge of the world."""
+    if (edge := edge_of(id_)) is not None:
+        return TurnNote(id=id_, text=edge.sentence, subject=edge.concept.replace("_", " "), edge=edge)
+    found = memory_id(id_)
+    memory = known.get(found) if found is not None else None
+    return TurnNote(id=id_, text=memory.content, subject=memory.subject or "") if memory else None
+
+
+async def _tell(
+    desk: Desk,
+    transaction: Transaction,
+    reporter: Reporter,
+    read: Inference,
+    *,
+    turn: Heard,
+    shown: Mapping[UUID, Sequence[str]],
+) -> None:
+    """Report what was read and is not known yet."""
+    before = await _known_outcomes(transaction, reporter.place.space, turn)
+    fresh = [each for each in read.outcomes if before.get(each.note) != each.outcome.value]
+    if not fresh:
+        return
+    report = Report(
+        memories=tuple(each.note for each in fresh),
+        outcomes={each.note: each.outcome for each in fresh},
+        turn=turn.id,
+        credit=dict(read.credit),
+        q={each.note: each.q for each in fresh},
+        evidence={each.note: each.evidence for each in fresh},
+    )
+    await observe_in(desk, transaction, reporter, report)
+    await _give_to_judges(desk, transaction, reporter.place, read)
+    terms, by_note = desk.terms(reporter.place.space), _recollections(shown)
+    requests = {each.recollection: each.request for each in turn.exchanges}
+    told = [
+        Happening(
+            name=INFERRED,
+            subject=f"session:{reporter.place.session}",
+            payload={
+                "recollection": str(by_note[each.note]),
+                "note": each.note[:200],
+                "outcome": each.outcome.value,
+                "weight": weight_of(How.INFERRED, each.q, terms),
+                "evidence": str(each.evidence.get("rule", ""))[:EVIDENCE_CHARS],
+            },
+            agent=reporter.place.agent,
+            session=reporter.place.session,
+            trace=TraceId(requests[by_note[each.note]]),
+        )
+        for each in fresh
+    ]
+    await desk.outbox.emit_all(transaction, told, space=reporter.place.space)
+
+
+async def _give_to_judges(desk: Desk, transaction: Transaction, place: Place, read: Inference) -> None:
+    """Have what a person said in the place of a memory learnt, and so judged beside it."""
+    for each in read.outcomes:
+        if "said" in each.evidence and (memory := memory_id(each.note)) is not None:
+            await desk.memory.ask(
+                transaction, CORRECT, space=place.space, memory=str(memory), session=place.session
+            )
+
+
+def _recollections(shown: Mapping[UUID, Sequence[str]]) -> dict[str, UUID]:
+    return {note: recollection for recollection, notes in shown.items() for note in notes}
+
+
+async def _known_outcomes(transaction: Transaction, space: SpaceId, turn: Heard) -> dict[str, str]:
+    """What was read of the notes of a turn before, and stands. Of edges only the events tell."""
+    rows = await transaction.all(Q["inferred_of_turn"], space=space, turn=turn.id)
+    known = {str(row["memory_id"]): row["outcome"] for row in rows}
+    for each in turn.exchanges:
+        if each.recollection is not None:
+            known = await inferred_of(transaction, space, each.request) | known
+    return known
+
+
+async def inferred_of(store: Store | Transaction, space: SpaceId, request: str) -> dict[str, str]:
+    """What was last read of each edge that a request was given."""
+    told = await history(store, space=space, trace=request, names=[INFERRED], limit=MOST_EXCHANGES)
+    found = {event.payload["note"]: event.payload["outcome"] for event in reversed(told)}
+    return {note: outcome for note, outcome in found.items() if memory_id(note) is None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a program knows of a reply: its words, and what else it has."""
+
+    text: str
+    request: str = ""
+    tool_calls: Sequence[Any] = ()
+    reasoning: str | None = None
+    next_message: str | None = None
+
+
+async def observe_reply(desk: Desk, reporter: Reporter, recall: UUID, reply: Reply) -> Observed:
+    """Read what a reply tells of what a recall surfaced, and report it as inferred. Raises `NotFound`."""
+    async with desk.store.transaction() as transaction:
+        shown = await surfaced_by(transaction, reporter.place.space, recall)
+        known = await find_all(transaction, reporter.place.space, [each.memory_id for each in shown])
+    notes = [note_of(str(each.memory_id), known) for each in shown]
+    read = read_turn(
+        Turn(
+            notes=tuple(note for note in notes if note is not None),
+            request=reply.request,
+            reply=reply.text,
+            arguments=tuple(map(str, reply.tool_calls)),
+            reasoning=reply.reasoning or "",
+            next_message=reply.next_message or "",
+        )
+    )
+    OUTCOMES_UNREADABLE.inc(len(read.unreadable))
+    report = Report(
+        memories=tuple(each.note for each in read.outcomes),
+        outcomes={each.note: each.outcome for each in read.outcomes},
+        recall=recall,
+        credit=dict(read.credit),
+        q={each.note: each.q for each in read.outcomes},
+        evidence={each.note: each.evidence for each in read.outcomes},
+    )
+    observed = await observe(desk, reporter, report)
+    async with desk.store.transaction() as transaction:
+        await _give_to_judges(desk, transaction, reporter.place, read)
+    return observed

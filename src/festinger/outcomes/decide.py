@@ -1,0 +1,355 @@
+"""What does a report do to each memory it speaks of?
+
+Pure: from what is known of the memories and what was told, to the new states, in one pass. Credit is shared over the
+memories that were acted on and count.
+
+What must be known before a report is applied?
+
+Everything is read after the memories are locked, each thing once for all of them: what is held of each, its
+prediction, reads and surfacings, and what was told before of the same turn and by the same cause.
+
+Does an outcome count?
+
+What nobody told on purpose counts once for a memory and cause; what somebody did, up to a limit, so that one loop
+cannot vote a thousand times; a reviewer's word always. Pure.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from festinger.ids import Cause, MemoryId
+from festinger.memory.model import Memory
+from festinger.outcomes.effects import Move, Prediction, State, move, moved, weight_of
+from festinger.outcomes.model import Desk, Effected, How, Report, Reporter, shares
+from festinger.outcomes.replay import replayed
+from festinger.outcomes.store import load_states, prediction_of
+from festinger.settings.outcomes import OutcomesSettings
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.world.model import Outcome
+
+
+class Uncounted(StrEnum):
+    """Why an outcome moved nothing."""
+
+    IMMUTABLE = "immutable"
+    ONCE_PER_CAUSE = "once_per_cause"
+    MAX_PER_CAUSE = "max_per_cause"
+
+
+def uncounted(
+    outcome: Outcome,
+    how: How,
+    *,
+    counted: Mapping[How, int],
+    most: int,
+    immutable: bool = False,
+    is_reviewer: bool = False,
+) -> Uncounted | None:
+    """Why an outcome does not count; none if it does. `counted` are those of the same memory and cause before."""
+    if immutable:
+        return Uncounted.IMMUTABLE
+    if is_reviewer or outcome is Outcome.DEFERRED:
+        return None
+    if how.is_passive and counted.get(how, 0):
+        return Uncounted.ONCE_PER_CAUSE
+    return Uncounted.MAX_PER_CAUSE if sum(counted.values()) >= most else None
+
+
+Q = queries_of("festinger.outcomes")
+
+LATE = timedelta(hours=24)
+"""How long after it expired a surfacing still takes a report."""
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolvable:
+    """A surfacing that a report may resolve."""
+
+    id: UUID
+    partition: str
+    turn: UUID | None
+    recall: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of one memory when a report about it is applied."""
+
+    memory: Memory
+    stored: State
+    """As the tables have it."""
+    state: State
+    """As it is to be moved: without what this report stands in the place of."""
+    prediction: Prediction | None = None
+    surfacings: tuple[Resolvable, ...] = ()
+    staged: tuple[datetime, ...] = ()
+    partitions: tuple[str, ...] = ()
+    counted: Mapping[How, int] = field(default_factory=dict)
+    replaces: tuple[Mapping[str, Any], ...] = ()
+    """Outcomes of the same turn that nobody told on purpose."""
+    told: bool = False
+    """Whether somebody told on purpose of the same turn."""
+
+
+async def gather(
+    desk: Desk,
+    transaction: Transaction,
+    reporter: Reporter,
+    report: Report,
+    *,
+    memories: Mapping[MemoryId, Memory],
+    cause: Cause,
+    now: datetime,
+) -> dict[MemoryId, Known]:
+    """What is known of each memory, all of them locked."""
+    space, terms, ids = reporter.place.space, desk.terms(reporter.place.space), list(memories)
+    surfacings = _chosen(await _resolvable(transaction, reporter, report, ids, now), report)
+    partitions = {id_: _partitions(reporter, report, surfacings.get(id_, ())) for id_ in ids}
+    earlier = await _earlier(transaction, reporter, report, ids, surfacings)
+    replaces = {id_: _replaced(rows, reporter) for id_, rows in earlier.items()}
+    gone = frozenset(row["id"] for rows in replaces.values() for row in rows)
+    stored = await load_states(transaction, space, memories, terms=terms)
+    moved = {id_: memories[id_] for id_, rows in replaces.items() if rows}
+    anew = await replayed(desk, transaction, space, moved, without=gone) if moved else {}
+    predictions = await transaction.all(Q["predictions_of"], space=space, memories=ids)
+    by_memory = {row["memory_id"]: prediction_of(row) for row in predictions}
+    staged = await _staged(transaction, reporter, partitions, now)
+    counted = await _counted(transaction, reporter, ids, cause, without=gone)
+    return {
+        id_: Known(
+            memory=memory,
+            stored=stored[id_],
+            state=anew.get(id_, stored[id_]),
+            prediction=by_memory.get(id_),
+            surfacings=tuple(surfacings.get(id_, ())),
+            staged=tuple(staged.get(id_, ())),
+            partitions=partitions[id_],
+            counted=counted.get(id_, {}),
+            replaces=tuple(replaces.get(id_, ())),
+            told=any(row["how"] == How.EXPLICIT for row in earlier.get(id_, ())),
+        )
+        for id_, memory in memories.items()
+    }
+
+
+async def _resolvable(
+    transaction: Transaction, reporter: Reporter, report: Report, ids: list[MemoryId], now: datetime
+) -> Rows:
+    return await transaction.all(
+        Q["resolvable"],
+        space=reporter.place.space,
+        memories=ids,
+        partition=report.partition,
+        agent=reporter.place.agent,
+        since=now - LATE,
+    )
+
+
+def _chosen(rows: Rows, report: Report) -> dict[MemoryId, list[Resolvable]]:
+    """Of each memory and partition the one that waits, else the latest that nobody told of on purpose."""
+    found: dict[MemoryId, dict[str, Resolvable]] = {}
+    for row in rows:
+        is_other = (report.turn or report.recall) and not (
+            (report.turn is not None and row["turn_id"] == report.turn)
+            or (report.recall is not None and row["recall_id"] == report.recall)
+        )
+        if is_other and not row["is_pending"]:
+            continue
+        each = Resolvable(
+            id=row["id"], partition=row["partition"], turn=row["turn_id"], recall=row["recall_id"]
+        )
+        found.setdefault(row["memory_id"], {}).setdefault(row["partition"], each)
+    return {memory: list(by_partition.values()) for memory, by_partition in found.items()}
+
+
+def _partitions(reporter: Reporter, report: Report, found: Iterable[Resolvable]) -> tuple[str, ...]:
+    """Where the reads lie that this report speaks of."""
+    if report.partition is not None:
+        return (report.partition,)
+    return tuple(dict.fromkeys([reporter.partition, *(each.partition for each in found)]))
+
+
+async def _earlier(
+    transaction: Transaction,
+    reporter: Reporter,
+    report: Report,
+    ids: list[MemoryId],
+    surfacings: Mapping[MemoryId, list[Resolvable]],
+) -> dict[MemoryId, Rows]:
+    """What was told before of the same turn."""
+    turns = {report.turn} if report.turn else set()
+    recalls = {report.recall} if report.recall else set()
+    if not turns and not recalls:
+        turns = {each.turn for found in surfacings.values() for each in found if each.turn}
+        recalls = {each.recall for found in surfacings.values() for each in found if each.recall}
+    if not turns and not recalls:
+        return {}
+    rows = await transaction.all(
+        Q["outcomes_of_turn"],
+        space=reporter.place.space,
+        memories=ids,
+        turns=sorted(turns),
+        recalls=sorted(recalls),
+    )
+    earlier: dict[MemoryId, Rows] = {}
+    for row in rows:
+        earlier.setdefault(row["memory_id"], []).append(row)
+    return earlier
+
+
+def _replaced(rows: Rows, reporter: Reporter) -> Rows:
+    """Those that this report stands in the place of: what was inferred by what is told, or read a second time."""
+    weaker = {
+        How.EXPLICIT: (How.SELF, How.INFERRED),
+        How.SELF: (How.INFERRED,),
+        How.INFERRED: (How.INFERRED,),
+    }
+    return [row for row in rows if row["how"] in weaker.get(reporter.how, ())]
+
+
+async def _staged(
+    transaction: Transaction,
+    reporter: Reporter,
+    partitions: Mapping[MemoryId, tuple[str, ...]],
+    now: datetime,
+) -> dict[MemoryId, list[datetime]]:
+    everywhere = sorted({each for found in partitions.values() for each in found})
+    rows = await transaction.all(
+        Q["staged_of"], space=reporter.place.space, memories=list(partitions), partitions=everywhere, at=now
+    )
+    staged: dict[MemoryId, list[datetime]] = {}
+    for row in rows:
+        if row["partition"] in partitions[row["memory_id"]]:
+            staged.setdefault(row["memory_id"], []).append(row["at"])
+    return staged
+
+
+async def _counted(
+    transaction: Transaction,
+    reporter: Reporter,
+    ids: list[MemoryId],
+    cause: Cause,
+    *,
+    without: frozenset[UUID],
+) -> dict[MemoryId, dict[How, int]]:
+    rows = await transaction.all(
+        Q["outcomes_of_cause"],
+        space=reporter.place.space,
+        memories=ids,
+        agent=cause.agent,
+        session=cause.session,
+        day=cause.day,
+        origin=cause.origin.value,
+        **{"except": sorted(without)},
+    )
+    counted: dict[MemoryId, dict[How, int]] = {}
+    for row in rows:
+        counted.setdefault(row["memory_id"], {})[How(row["how"])] = row["counted"]
+    return counted
+
+
+CONFIRMING = (Outcome.ACTED, Outcome.USED)
+"""Outcomes that let staged reads count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What a report does to one memory."""
+
+    known: Known
+    move: Move
+    after: State
+    q: float
+    because: Uncounted | None = None
+    accesses: tuple[datetime, ...] = ()
+
+    @property
+    def id(self) -> MemoryId:
+        return self.known.memory.id
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.move.outcome
+
+    @property
+    def effected(self) -> Effected:
+        before, after = self.known.stored.belief, self.after.belief
+        return Effected(
+            outcome=self.outcome,
+            confidence=(before.confidence, after.confidence),
+            weight=(before.weight.center, after.weight.center),
+            access=len(self.accesses),
+            counted=self.because is None,
+        )
+
+
+def decide(
+    reporter: Reporter,
+    report: Report,
+    known: Mapping[MemoryId, Known],
+    *,
+    terms: OutcomesSettings,
+    at: datetime,
+    beside: Collection[str] = (),
+) -> tuple[list[Decided], dict[str, float]]:
+    """What becomes of each memory, in the order of their ids, and who gets which share of the credit.
+
+    `beside` are other notes of the same report, which have their share in it.
+    """
+    why = {id_: _because(reporter, report, each, terms) for id_, each in known.items()}
+    counting = [str(id_) for id_ in known if why[id_] is None]
+    acted = [id_ for id_ in (*counting, *beside) if report.outcome_of(id_) is Outcome.ACTED]
+    credit = shares(acted, report.credit)
+    decided = [
+        _decided(reporter, report, known[id_], why[id_], credit=credit, terms=terms, at=at)
+        for id_ in sorted(known)
+    ]
+    return decided, credit
+
+
+def _because(reporter: Reporter, report: Report, known: Known, terms: OutcomesSettings) -> Uncounted | None:
+    return uncounted(
+        report.outcome_of(str(known.memory.id)),
+        reporter.how,
+        counted=known.counted,
+        most=terms.max_per_cause,
+        immutable=known.memory.immutable,
+        is_reviewer=reporter.is_reviewer,
+    )
+
+
+def _decided(
+    reporter: Reporter,
+    report: Report,
+    known: Known,
+    because: Uncounted | None,
+    *,
+    credit: Mapping[str, float],
+    terms: OutcomesSettings,
+    at: datetime,
+) -> Decided:
+    id_ = str(known.memory.id)
+    outcome, q = report.outcome_of(id_), report.q.get(id_, 1.0)
+    is_open = known.prediction is not None and not known.prediction.resolved
+    what = move(
+        outcome,
+        terms,
+        how=reporter.how,
+        w=weight_of(reporter.how, q, terms),
+        credit=credit.get(id_, 1.0),
+        predicts=is_open and because is None,
+    )
+    after = moved(known.state, what, at=at, terms=terms) if because is None else known.state
+    accesses = known.staged if outcome in CONFIRMING else ()
+    return Decided(known=known, move=what, after=after, q=q, because=because, accesses=accesses)
+
+
+def effects_by_id(decided: Sequence[Decided]) -> dict[str, Effected]:
+    return {str(each.id): each.effected for each in decided}

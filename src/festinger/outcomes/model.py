@@ -1,0 +1,306 @@
+"""What can become of a memory that was brought to mind, and who says so?
+
+Five outcomes, told in four ways: on purpose by an application or a person, by a model about itself, read from what
+was said, or by nobody until the time was over. Labels are checked here, before anything is done with any of them.
+
+What is reported, and what did a report do?
+
+Values only. A report is checked as a whole before anything is done; what it did can be kept and given again to
+whoever asks twice.
+
+What does every deed of this room need, and who is it that reports?
+
+Which constants does one handle work with?
+
+`Defaults` shows the settings of this room under the names that constants have, and lets a program change them for
+its own handle. What lies outside the hard range is refused like any setting.
+
+Who among the notes that helped gets how much of the credit?
+
+The gains of one reply sum to at most one. The caller may say how they are shared; else the words that only a note
+could have brought decide, and without any such knowledge all get the same. Pure.
+"""
+
+import json
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, TypeVar
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from festinger.clock import Clock
+from festinger.errors import BadInput, BadSetting, UnknownOutcome, UnknownSetting
+from festinger.events.outbox import Outbox
+from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, SpaceId
+from festinger.memory.deps import Desk as MemoryDesk
+from festinger.memory.model import Place
+from festinger.settings.outcomes import OutcomesSettings
+from festinger.store.pool import Store
+from festinger.world.model import Desk as WorldDesk
+from festinger.world.model import Outcome
+
+NAMES = ", ".join(f"`{outcome}`" for outcome in Outcome)
+HINTS = {"echoed": "Say `used` if it was reasoned over, `dismissed` if the overlap was chance."}
+SHOWN = 40
+
+
+class How(StrEnum):
+    """In which way an outcome became known."""
+
+    EXPLICIT = "explicit"
+    SELF = "self"
+    INFERRED = "inferred"
+    EXPIRED = "expired"
+
+    @property
+    def is_passive(self) -> bool:
+        """Whether nobody told it on purpose from outside."""
+        return self in (How.SELF, How.INFERRED)
+
+
+def checked_outcomes(given: Mapping[Any, Any]) -> dict[str, Outcome]:
+    """The outcomes by id; one label that is none refuses all of them."""
+    return {str(id_): _checked(str(id_), label) for id_, label in given.items()}
+
+
+def _checked(id_: str, label: Any) -> Outcome:
+    # Outcomes are strings too, so equal strings are known; any other case or spelling is not.
+    if isinstance(label, str) and label in tuple(Outcome):
+        return Outcome(label)
+    shown = str(label)[:SHOWN]
+    raise UnknownOutcome(
+        f"`{shown}` (for `{id_[:SHOWN]}`) is no outcome; they are {NAMES}.",
+        hint=HINTS.get(shown),
+        id=id_[:SHOWN],
+        label=shown,
+    )
+
+
+Id = TypeVar("Id")
+
+
+def shares(acted: Collection[Id], credit: Mapping[Id, float] | None = None) -> dict[Id, float]:
+    """The share of each memory that was acted on."""
+    if credit is None:
+        return {each: 1.0 / len(acted) for each in acted}
+    for id_, share in credit.items():
+        if not math.isfinite(share) or share < 0:
+            raise BadInput(f"A credit is 0 or more; {share} (for `{id_}`) is not.")
+    total = math.fsum(credit.get(each, 0.0) for each in acted)
+    return {each: credit.get(each, 0.0) / total if total else 0.0 for each in acted}
+
+
+def shares_by_words(own: Mapping[Id, Mapping[str, float]]) -> dict[Id, float]:
+    """The share of each note by its own words that were said, with their worth; what k notes share counts 1/k each."""
+    holders: dict[str, int] = {}
+    for words in own.values():
+        for word in words:
+            holders[word] = holders.get(word, 0) + 1
+    worth = {
+        id_: math.fsum(value / holders[word] for word, value in words.items()) for id_, words in own.items()
+    }
+    total = math.fsum(worth.values())
+    return {id_: value / total for id_, value in worth.items()} if total else shares(list(own))
+
+
+LONGEST_KEY = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What became of what was brought to mind. Ids as text: of memories, or of notes that are edges."""
+
+    memories: tuple[str, ...]
+    outcomes: Mapping[str, Outcome]
+    partition: str | None = None
+    turn: UUID | None = None
+    recall: UUID | None = None
+    key: str | None = None
+    credit: Mapping[str, float] | None = None
+    superseded_by: Mapping[str, str] = field(default_factory=dict)
+    q: Mapping[str, float] = field(default_factory=dict)
+    """How sure whoever told was; 1 where nothing is said."""
+    evidence: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def outcome_of(self, id_: str) -> Outcome:
+        """What became of one; what is not spoken of was not dealt with."""
+        return self.outcomes.get(id_, Outcome.DEFERRED)
+
+    @property
+    def body_hash(self) -> bytes:
+        """What two reports with one key must share."""
+        body = [
+            sorted(set(self.memories)),
+            sorted((id_, outcome.value) for id_, outcome in self.outcomes.items()),
+            [self.partition, str(self.turn), str(self.recall)],
+            sorted((self.credit or {}).items()),
+            sorted(self.superseded_by.items()),
+        ]
+        return sha256(json.dumps(body).encode()).digest()
+
+
+def report_of(memories: Sequence[Any], outcomes: Mapping[Any, Any], **more: Any) -> Report:
+    """A report, checked: every label, also of ids that are not among the memories, and every credit."""
+    checked = checked_outcomes(outcomes)
+    told = Report(memories=tuple(dict.fromkeys(map(id_of, memories))), outcomes=checked, **more)
+    if told.credit is not None:
+        credit = {str(id_): share for id_, share in told.credit.items()}
+        shares(list(credit), credit)
+        told = replace(told, credit=credit)
+    if told.key is not None and not 0 < len(told.key) <= LONGEST_KEY:
+        raise BadInput(f"A key has 1 to {LONGEST_KEY} characters.")
+    return replace(told, superseded_by={str(old): str(new) for old, new in told.superseded_by.items()})
+
+
+def id_of(memory: Any) -> str:
+    """The id of a memory, or of whatever names one."""
+    return str(getattr(memory, "id", memory))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effected:
+    """What a report did to one memory: confidence and center of its weight before and after, reads that count now."""
+
+    outcome: Outcome
+    confidence: tuple[float, float]
+    weight: tuple[float, float]
+    access: int = 0
+    counted: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "outcome": self.outcome.value,
+            "confidence": list(self.confidence),
+            "weight": list(self.weight),
+            "access": self.access,
+            "counted": self.counted,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What a report did; `skipped` says why of ids that nothing could be done with."""
+
+    effects: Mapping[str, Effected] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    edges: tuple[str, ...] = ()
+    """Notes that are edges, and that the world moved."""
+    replayed: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "effects": {id_: each.as_json() for id_, each in self.effects.items()},
+            "skipped": dict(self.skipped),
+            "edges": list(self.edges),
+            "replayed": self.replayed,
+        }
+
+
+def observed_of(kept: Mapping[str, Any]) -> Observed:
+    """What an earlier report did, as it was kept."""
+    return Observed(
+        effects={id_: _effected(each) for id_, each in kept["effects"].items()},
+        skipped=kept["skipped"],
+        edges=tuple(kept["edges"]),
+        replayed=True,
+    )
+
+
+def _effected(kept: Mapping[str, Any]) -> Effected:
+    confidence, weight = kept["confidence"], kept["weight"]
+    return Effected(
+        outcome=Outcome(kept["outcome"]),
+        confidence=(confidence[0], confidence[1]),
+        weight=(weight[0], weight[1]),
+        access=kept["access"],
+        counted=kept["counted"],
+    )
+
+
+def memory_id(text: str) -> MemoryId | None:
+    """The memory that an id means; none if it is the id of something else."""
+    try:
+        return MemoryId(UUID(text))
+    except ValueError:
+        return None
+
+
+DEFAULT_PARTITION = str(DEFAULT_AGENT)
+
+Step = Callable[[str], None]
+
+
+def pass_by(_step: str) -> None:
+    """A batch goes through its steps; a test may stand at one of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    store: Store
+    outbox: Outbox
+    clock: Clock
+    new_id: NewId
+    terms: Callable[[SpaceId], OutcomesSettings]
+    memory: MemoryDesk
+    world: WorldDesk
+    step: Step = pass_by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reporter:
+    """Who tells of outcomes, where, through which door and in which way."""
+
+    place: Place
+    name: str
+    door: str
+    how: How = How.EXPLICIT
+    origin: Origin = Origin.PERSON
+    is_reviewer: bool = False
+    """Whether it is a person who reviews: a reviewer's word always counts."""
+
+    @property
+    def partition(self) -> str:
+        """Where its reads and surfacings are kept unless another partition is named."""
+        return str(self.place.agent)
+
+    def cause(self, at: datetime) -> Cause:
+        return self.place.cause(self.origin, at)
+
+
+_KEYS = {name.upper(): name for name in OutcomesSettings.model_fields}
+
+
+class Defaults:
+    """The settings `outcomes.…` as constants of one handle, such as `ACTED_CONFIDENCE_SIGNAL`."""
+
+    __slots__ = ("settings",)
+
+    settings: OutcomesSettings
+
+    def __init__(self, settings: OutcomesSettings | None = None) -> None:
+        object.__setattr__(self, "settings", settings or OutcomesSettings())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.settings, _key(name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        changed = {**self.settings.model_dump(), _key(name): value}
+        try:
+            settings = OutcomesSettings(**changed)
+        except ValidationError as error:
+            fault = error.errors(include_url=False, include_input=False)[0]["msg"]
+            raise BadSetting(f"`outcomes.{_key(name)}` cannot be {value!r}: {fault}.") from error
+        object.__setattr__(self, "settings", settings)
+
+
+def _key(name: str) -> str:
+    if name not in _KEYS:
+        raise UnknownSetting(f"There is no constant `{name[:60]}`.")
+    return _KEYS[name]

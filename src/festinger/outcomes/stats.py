@@ -1,0 +1,286 @@
+"""How much of what is brought to mind comes to an outcome?
+
+The rate and what stands beside it, over a day, a week and all time, by agent, door and reason.
+
+What was done with a memory, and which ones helped or misled?
+
+Is the loop closed, and what should be done if not?
+
+Memories that are brought to mind and never come to an outcome teach nothing; a system that only hears what was wrong
+sinks its store. Both are said, with the door that reports nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.ids import Cause, MemoryId, Origin, SpaceId
+from festinger.observability.checks import Check, ok, warn
+from festinger.observability.metrics import OUTCOMES_RATE, OUTCOMES_UNREADABLE, SURFACINGS_PENDING
+from festinger.outcomes.model import Desk, How
+from festinger.settings.outcomes import GOOD, OutcomesSettings
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.world.model import Outcome
+
+Q = queries_of("festinger.outcomes")
+
+DAY = timedelta(days=1)
+WEEK = timedelta(days=7)
+SPANS: Mapping[str, timedelta | None] = {"24h": DAY, "7d": WEEK, "all": None}
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+async def tally(desk: Desk, space: SpaceId) -> dict[str, Any]:
+    """The numbers of a space."""
+    now = desk.clock()
+    row = await desk.store.one(Q["count_pending"], space=space)
+    spans = {
+        name: await _span(desk, space, now - length if length else BEGINNING)
+        for name, length in SPANS.items()
+    }
+    return {**spans, "pending": row["pending"], "unreadable": unreadable()}
+
+
+async def _span(desk: Desk, space: SpaceId, since: datetime) -> dict[str, Any]:
+    async with desk.store.transaction() as transaction:
+        surfaced = await transaction.all(Q["tally_surfacings"], space=space, since=since)
+        told = await transaction.all(Q["tally_outcomes"], space=space, since=since)
+    return numbers(surfaced, told)
+
+
+def numbers(surfaced: Rows, told: Rows) -> dict[str, Any]:
+    """What the counts say; a rate of none where nothing was resolved."""
+    resolved = sum(row["resolved"] for row in surfaced)
+    total = sum(row["told"] for row in told)
+    against = sum(row["told"] for row in told if row["outcome"] == Outcome.CONTRADICTED)
+    moved = sum(row["moved"] or 0.0 for row in told)
+    return {
+        "resolved": resolved,
+        "rate": rate(surfaced),
+        **{f"by_{name}": _by(surfaced, f"{name}_id" if name == "agent" else name) for name in GROUPS},
+        "outcomes": {each.value: _count(told, outcome=each.value) for each in Outcome},
+        "shares": {each.value: _share(_count(told, how=each.value), total) for each in KNOWN},
+        "contradicted_per_100": 100 * against / resolved if resolved else None,
+        "mean_confidence_change": moved / total if total else None,
+    }
+
+
+GROUPS = ("agent", "door", "reason")
+KNOWN = (How.EXPLICIT, How.SELF, How.INFERRED)
+
+
+def rate(surfaced: Rows) -> float | None:
+    """Surfacings with an outcome that did not just expire, by all that were resolved or expired."""
+    resolved = sum(row["resolved"] for row in surfaced)
+    return sum(row["answered"] for row in surfaced) / resolved if resolved else None
+
+
+def _by(surfaced: Rows, column: str) -> dict[str, float | None]:
+    return {
+        name: rate([row for row in surfaced if row[column] == name])
+        for name in sorted({row[column] for row in surfaced})
+    }
+
+
+def _count(told: Rows, **wanted: str) -> int:
+    return sum(row["told"] for row in told if all(row[name] == value for name, value in wanted.items()))
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def unreadable() -> int:
+    """Notes that this process could not read an outcome of."""
+    return int(sum(each.value for kept in OUTCOMES_UNREADABLE.collect() for each in kept.samples[:1]))
+
+
+async def measure(desk: Desk, spaces: Iterable[SpaceId]) -> None:
+    """Move the gauges to what is now."""
+    since, rows, waiting = desk.clock() - WEEK, [], 0
+    for space in spaces:
+        rows += await desk.store.all(Q["tally_surfacings"], space=space, since=since)
+        waiting += (await desk.store.one(Q["count_pending"], space=space))["pending"]
+    OUTCOMES_RATE.set(rate(rows) or 0.0)
+    SURFACINGS_PENDING.set(waiting)
+
+
+MOST_TOLD = 100
+"""Outcomes that the reasons of a belief list."""
+OFTEN = 10
+"""Surfaced so often without any use, a memory is worth a look."""
+
+Document = dict[str, Any]
+
+
+async def page(
+    desk: Desk,
+    space: SpaceId,
+    *,
+    memory: UUID | None = None,
+    how: How | None = None,
+    after: UUID | None = None,
+    limit: int = 50,
+) -> list[Document]:
+    """Outcomes, newest first."""
+    last = await desk.store.maybe(Q["find_outcome"], space=space, id=after) if after else None
+    rows = await desk.store.all(
+        Q["outcomes"],
+        space=space,
+        memory=memory,
+        how=how.value if how else None,
+        at=last["at"] if last else None,
+        after=after if last else None,
+        limit=limit,
+    )
+    return [document_of(row) for row in rows]
+
+
+async def outcomes_of(desk: Desk, space: SpaceId, memory: MemoryId) -> tuple[Document, ...]:
+    """What was done with a memory, newest first, for whoever asks why it is believed."""
+    return tuple(await page(desk, space, memory=memory, limit=MOST_TOLD))
+
+
+async def contradicting_causes(
+    transaction: Transaction, space: SpaceId, memory: MemoryId, *, limit: int = MOST_TOLD
+) -> list[Cause]:
+    """From which distinct causes a memory was found contradicted."""
+    rows = await transaction.all(Q["contradicting_causes"], space=space, memory=memory, limit=limit)
+    return [
+        Cause(agent=row["agent_id"], session=row["session_id"], day=row["day"], origin=Origin(row["origin"]))
+        for row in rows
+    ]
+
+
+def document_of(row: Mapping[str, Any]) -> Document:
+    """An outcome as every door shows it: with cause, how it is known, and what it did."""
+    return {
+        "id": str(row["id"]),
+        "memory": str(row["memory_id"]),
+        "turn": str(row["turn_id"]) if row["turn_id"] else None,
+        "recall": str(row["recall_id"]) if row["recall_id"] else None,
+        "outcome": row["outcome"],
+        "how": row["how"],
+        "cause": {
+            "agent": row["agent_id"],
+            "session": row["session_id"],
+            "day": row["day"].isoformat(),
+            "origin": row["origin"],
+        },
+        "reporter": row["reporter"],
+        "q": row["q"],
+        "weight": row["w"],
+        "credit": row["credit"],
+        "confidence": [row["confidence_before"], row["confidence_after"]],
+        "center": row["center_after"],
+        "evidence": row["evidence"],
+        "counted": row["counted"],
+        "uncounted_because": row["uncounted_because"],
+        "replaced_by": str(row["replaced_by"]) if row["replaced_by"] else None,
+        "at": iso(row["at"]),
+    }
+
+
+async def lists(desk: Desk, space: SpaceId, *, limit: int = 10) -> dict[str, list[Document]]:
+    """Which memories helped most, which misled most, and which were often shown and never used."""
+    return {
+        "helpful": await _often(desk, space, Outcome.ACTED, limit),
+        "misleading": await _often(desk, space, Outcome.CONTRADICTED, limit),
+        "idle": [
+            {"memory": str(row["memory_id"]), "times": row["times"]}
+            for row in await desk.store.all(Q["idle_surfaced"], space=space, times=OFTEN, limit=limit)
+        ],
+    }
+
+
+async def _often(desk: Desk, space: SpaceId, outcome: Outcome, limit: int) -> list[Document]:
+    rows = await desk.store.all(Q["most_often"], space=space, outcome=outcome.value, limit=limit)
+    return [{"memory": str(row["memory_id"]), "times": row["times"]} for row in rows]
+
+
+MANY = 100
+"""Surfaced more often than this without an outcome in a week, a loop is open."""
+LOW_RATE = 0.2
+NEGATIVE = (Outcome.DISMISSED, Outcome.CONTRADICTED)
+
+
+async def check_outcomes(desk: Desk, spaces: Sequence[SpaceId], terms: OutcomesSettings) -> list[Check]:
+    """Whether outcomes come back in every space, and whether the constants lie where they were tried out."""
+    checks = [check for space in spaces for check in await _check_space(desk, space)]
+    found = checks or [ok("outcomes.loop", "What is brought to mind comes to outcomes.")]
+    return [*found, *check_constants(terms)]
+
+
+async def _check_space(desk: Desk, space: SpaceId) -> list[Check]:
+    since = desk.clock() - WEEK
+    async with desk.store.transaction() as transaction:
+        doors = await transaction.all(Q["tally_surfaced"], space=space, since=since)
+        resolved = await transaction.all(Q["tally_surfacings"], space=space, since=since)
+        told = await transaction.all(Q["tally_outcomes"], space=space, since=since)
+    counts = {
+        Outcome(outcome): sum(row["told"] for row in told if row["outcome"] == outcome)
+        for outcome in {row["outcome"] for row in told if row["how"] != How.EXPIRED}
+    }
+    surfaced = sum(row["surfaced"] for row in doors)
+    silent = [row["door"] or "unknown" for row in doors if row["answered_at"] is None]
+    if surfaced > MANY and not counts:
+        return [_open_loop(space, int(surfaced), silent)]
+    checks = []
+    if counts and all(outcome in NEGATIVE for outcome in counts):
+        checks.append(_only_negative(space))
+    if (found := rate(resolved)) is not None and found < LOW_RATE and surfaced > MANY:
+        checks.append(_mostly_unused(space, found))
+    return checks
+
+
+def _open_loop(space: SpaceId, surfaced: int, silent: Sequence[str]) -> Check:
+    doors = ", ".join(f"`{door}`" for door in silent) or "no door"
+    return warn(
+        "outcomes.loop",
+        f"In `{space}` {surfaced:,} memories were surfaced in a week and nothing is known of any; silent: {doors}.",
+        "Let the application report with `observe`, or turn `outcomes.infer` on.",
+        space=space,
+        doors=list(silent),
+    )
+
+
+def _only_negative(space: SpaceId) -> Check:
+    return warn(
+        "outcomes.loop",
+        f"In `{space}` every outcome of the last week was negative: such a loop only sinks what is known.",
+        "Report `acted` and `used` too.",
+        space=space,
+    )
+
+
+def _mostly_unused(space: SpaceId, found: float) -> Check:
+    return warn(
+        "outcomes.rate",
+        f"In `{space}` only {found:.0%} of what is brought to mind comes to an outcome.",
+        "Most of it is not used: raise the bar of recall, or report what is.",
+        space=space,
+        rate=found,
+    )
+
+
+def check_constants(terms: OutcomesSettings) -> list[Check]:
+    """Constants outside the range in which they were tried out: allowed, and said."""
+    beyond = {
+        name: (getattr(terms, name), low, high)
+        for name, (low, high) in GOOD.items()
+        if not low <= getattr(terms, name) <= high
+    }
+    return [
+        warn(
+            "outcomes.constants",
+            f"`outcomes.{name}` is {value:g}; it was tried out from {low:g} to {high:g}.",
+            "Set it back, or watch what happens.",
+            key=f"outcomes.{name}",
+        )
+        for name, (value, low, high) in beyond.items()
+    ]

@@ -1,0 +1,336 @@
+"""How do the states of memories come out of the tables, and back in?
+
+A memory without a row has the rhythm of the settings, counted from its making. Only what an outcome changed is
+written. Confidence, weight and access belong to `memory` and go through its one deed.
+
+How is a memory given a rhythm, and which are strongest now?
+
+A declaration that did not change keeps what outcomes have taught since; one that was edited wins, and is logged.
+
+What was a memory expected to lead to, and what came?
+
+One prediction a memory. What came may be told outright, or an outcome stands in for it; a prediction that was far
+off counts against the memory.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from math import isfinite
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from festinger.errors import BadInput
+from festinger.ids import MemoryId, SpaceId
+from festinger.memory.changes import Effect, find_all, lock_one, weigh
+from festinger.memory.confidence import signalled
+from festinger.memory.model import Memory, Place
+from festinger.outcomes.effects import (
+    PERIODS,
+    Cycle,
+    Mode,
+    Prediction,
+    Rhythm,
+    State,
+    prediction_error,
+    strength,
+)
+from festinger.outcomes.model import Desk, Reporter
+from festinger.settings.outcomes import OutcomesSettings
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.outcomes")
+
+
+async def load_states(
+    transaction: Transaction, space: SpaceId, memories: Mapping[MemoryId, Memory], *, terms: OutcomesSettings
+) -> dict[MemoryId, State]:
+    """What outcomes move of each memory, as it is now."""
+    wanted = list(memories)
+    rows = await transaction.all(Q["rhythms_of"], space=space, memories=wanted)
+    rhythms = {row["memory_id"]: row for row in rows}
+    cycles: dict[MemoryId, list[Cycle]] = {}
+    for row in await transaction.all(Q["cycles_of"], space=space, memories=wanted):
+        cycles.setdefault(row["memory_id"], []).append(cycle_of(row))
+    return {
+        id_: State(
+            belief=memory.belief,
+            rhythm=rhythm_of(rhythms.get(id_), memory, terms),
+            cycles=tuple(cycles.get(id_, ())),
+        )
+        for id_, memory in memories.items()
+    }
+
+
+def rhythm_of(row: Mapping[str, Any] | None, memory: Memory, terms: OutcomesSettings) -> Rhythm:
+    fresh = Rhythm(last_touched=memory.created_at, decay_rate=terms.decay_rate)
+    if row is None:
+        return fresh
+    return Rhythm(
+        last_touched=row["last_touched"] or memory.created_at,
+        decay_rate=terms.decay_rate if row["decay_rate"] is None else row["decay_rate"],
+        base_score=row["base_score"],
+        pressure_rate=row["pressure_rate"],
+        pressure_declared_at=row["pressure_declared_at"],
+        pressure_resolved_at=row["pressure_resolved_at"],
+    )
+
+
+def cycle_of(row: Mapping[str, Any]) -> Cycle:
+    return Cycle(
+        period_s=row["period_s"],
+        amplitude=row["amplitude"],
+        phase_s=row["phase_s"],
+        declared_amplitude=row["declared_amplitude"],
+        declared_at=row["declared_at"],
+    )
+
+
+def prediction_of(row: Mapping[str, Any]) -> Prediction:
+    return Prediction(
+        predicted=row["predicted"],
+        actual=row["actual"],
+        recorded_at=row["recorded_at"],
+        resolved=row["resolved"],
+        resolution_mode=Mode(row["resolution_mode"]) if row["resolution_mode"] else None,
+        prediction_error=row["prediction_error"],
+        resolved_at=row["resolved_at"],
+    )
+
+
+async def keep_states(
+    transaction: Transaction, space: SpaceId, changes: Iterable[tuple[MemoryId, State, State]]
+) -> None:
+    """Write the rhythms and cycles that differ before and after."""
+    rhythms, cycles = [], []
+    for memory, before, after in changes:
+        if before.rhythm != after.rhythm:
+            rhythms.append(
+                {
+                    "space": space,
+                    "memory": memory,
+                    "touched": after.rhythm.last_touched,
+                    "resolved": after.rhythm.pressure_resolved_at,
+                }
+            )
+        for n, (old, new) in enumerate(zip(before.cycles, after.cycles, strict=True)):
+            if old.amplitude != new.amplitude:
+                cycles.append({"space": space, "memory": memory, "n": n, "amplitude": new.amplitude})
+    if rhythms:
+        await transaction.run_many(Q["keep_rhythm"], rhythms)
+    if cycles:
+        await transaction.run_many(Q["keep_cycle"], cycles)
+
+
+def at_birth(state: State) -> State:
+    """The rhythm and cycles of a state as they were before any outcome moved them; the belief is left."""
+    cycles = tuple(replace(each, amplitude=each.declared_amplitude) for each in state.cycles)
+    resolved = state.rhythm.pressure_declared_at
+    return replace(state, cycles=cycles, rhythm=replace(state.rhythm, pressure_resolved_at=resolved))
+
+
+log = structlog.get_logger(room="outcomes")
+
+MOST_CYCLES = 20
+
+Declared = tuple[float | str, float, float]
+"""Period in seconds or by name, amplitude, phase in seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strong:
+    memory: Memory
+    strength: float
+
+
+async def set_rhythm(
+    desk: Desk,
+    place: Place,
+    memory: UUID,
+    *,
+    cycles: Sequence[Declared] = (),
+    pressure_rate: float = 0.0,
+    decay_rate: float | None = None,
+) -> State:
+    """Say how the strength of a memory moves with time. Raises `NotFound`, `BadInput`."""
+    declared = [_checked(each) for each in cycles]
+    _check_rates(declared, pressure_rate, decay_rate)
+    async with desk.store.transaction() as transaction:
+        held = await lock_one(transaction, place.space, memory)
+        at = desk.clock()
+        await transaction.run(
+            Q["declare_rhythm"],
+            space=place.space,
+            memory=memory,
+            decay=decay_rate,
+            pressure=pressure_rate,
+            at=at,
+        )
+        for n, (period, amplitude, phase) in enumerate(declared):
+            edited = await transaction.maybe(
+                Q["declare_cycle"],
+                space=place.space,
+                memory=memory,
+                n=n,
+                period=period,
+                amplitude=amplitude,
+                phase=phase,
+                at=at,
+            )
+            if edited is not None:
+                log.info("cycle declared anew", memory=str(memory), n=n, period_s=period, amplitude=amplitude)
+        await transaction.run(Q["drop_cycles"], space=place.space, memory=memory, n=len(declared))
+        states = await load_states(transaction, place.space, {held.id: held}, terms=desk.terms(place.space))
+    return states[held.id]
+
+
+def _checked(declared: Declared) -> tuple[float, float, float]:
+    period, amplitude, phase = declared
+    if isinstance(period, str):
+        if period not in PERIODS:
+            raise BadInput(
+                f"`{period[:40]}` is no period.", hint=f"They are {', '.join(PERIODS)}, or seconds."
+            )
+        period = PERIODS[period]
+    return float(period), float(amplitude), float(phase)
+
+
+def _check_rates(
+    declared: Sequence[tuple[float, float, float]], pressure_rate: float, decay_rate: float | None
+) -> None:
+    numbers = [*(number for each in declared for number in each), pressure_rate, decay_rate or 0.0]
+    if not all(map(isfinite, numbers)):
+        raise BadInput("A rhythm is made of plain numbers.")
+    if len(declared) > MOST_CYCLES or any(period <= 0 for period, _, _ in declared):
+        raise BadInput(f"A memory has at most {MOST_CYCLES} cycles, each with a period above 0 seconds.")
+    if pressure_rate < 0 or (decay_rate is not None and decay_rate < 0):
+        raise BadInput("Rates are 0 or more.")
+
+
+def strength_of(memory: Memory, state: State, *, now: datetime, terms: OutcomesSettings) -> float:
+    """How strong a memory is at a moment."""
+    return strength(
+        state.rhythm,
+        state.cycles,
+        now=now,
+        confidence=memory.confidence,
+        modulation=terms.decay_confidence_modulation_strength,
+    )
+
+
+async def top_by_strength(desk: Desk, place: Place, n: int) -> list[Strong]:
+    """The strongest memories that an agent sees, ties by id. Nothing is written because somebody asked."""
+    async with desk.store.transaction() as transaction:
+        terms = desk.terms(place.space)
+        rows = await transaction.all(
+            Q["strong_candidates"],
+            space=place.space,
+            agent=place.agent,
+            now=desk.clock(),
+            rate=terms.decay_rate,
+            modulation=terms.decay_confidence_modulation_strength,
+            limit=n,
+        )
+        found = await find_all(transaction, place.space, [row["id"] for row in rows])
+        return sorted(
+            await _measured(desk, transaction, place.space, found),
+            key=lambda each: (-each.strength, each.memory.id),
+        )[:n]
+
+
+async def _measured(
+    desk: Desk, transaction: Transaction, space: SpaceId, found: dict[MemoryId, Memory]
+) -> list[Strong]:
+    terms, now = desk.terms(space), desk.clock()
+    states = await load_states(transaction, space, found, terms=terms)
+    return [
+        Strong(memory=memory, strength=strength_of(memory, states[id_], now=now, terms=terms))
+        for id_, memory in found.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A prediction with whose it is."""
+
+    memory: MemoryId
+    prediction: Prediction
+
+
+async def record_prediction(
+    desk: Desk, place: Place, memory: UUID, predicted: Mapping[str, Any] | None
+) -> None:
+    """Keep what a memory is expected to lead to, in place of what was expected before. Raises `NotFound`."""
+    if predicted is None:
+        raise ValueError("a prediction says what is expected; it cannot be nothing")
+    async with desk.store.transaction() as transaction:
+        await lock_one(transaction, place.space, memory)
+        open_one = await _open(transaction, place, memory)
+        if open_one is not None:
+            log.info("open prediction overwritten", memory=str(memory))
+        await transaction.run(
+            Q["record_prediction"],
+            space=place.space,
+            memory=memory,
+            predicted=json.dumps(dict(predicted)),
+            at=desk.clock(),
+        )
+
+
+async def resolve_prediction(
+    desk: Desk, reporter: Reporter, memory: UUID, actual: Mapping[str, Any]
+) -> float | None:
+    """Say what came; how far the prediction was off. None if none is open."""
+    place = reporter.place
+    async with desk.store.transaction() as transaction:
+        held = await lock_one(transaction, place.space, memory)
+        prediction = await _open(transaction, place, memory)
+        if prediction is None:
+            return None
+        error, terms = prediction_error(prediction.predicted, actual), desk.terms(place.space)
+        await transaction.run(
+            Q["resolve_prediction"],
+            space=place.space,
+            memory=memory,
+            mode=Mode.EXPLICIT.value,
+            error=error,
+            actual=json.dumps(dict(actual)),
+            at=desk.clock(),
+        )
+        if error > terms.pl_confidence_error_threshold and not held.immutable:
+            belief = signalled(
+                held.belief, terms.pl_confidence_low_signal, most=terms.confidence_evidence_cap
+            )
+            effect = Effect(memory=held.id, belief=belief)
+            reason = "a prediction was far off"
+            await weigh(desk.memory, transaction, place.space, effect, by=reporter.name, reason=reason)
+        await desk.outbox.emit(
+            transaction,
+            "prediction_resolved",
+            space=place.space,
+            subject=f"memory:{memory}",
+            payload={"memory": str(memory), "error": error, "mode": Mode.EXPLICIT.value},
+            agent=place.agent,
+            session=place.session or None,
+        )
+    return error
+
+
+async def find_prediction(desk: Desk, place: Place, memory: UUID) -> Prediction | None:
+    rows = await desk.store.all(Q["predictions_of"], space=place.space, memories=[memory])
+    return prediction_of(rows[0]) if rows else None
+
+
+async def prediction_errors(desk: Desk, place: Place, limit: int = 50) -> list[Kept]:
+    """Predictions that came to their end, the most wrong first."""
+    rows = await desk.store.all(Q["prediction_errors"], space=place.space, limit=limit)
+    return [Kept(memory=row["memory_id"], prediction=prediction_of(row)) for row in rows]
+
+
+async def _open(transaction: Transaction, place: Place, memory: UUID) -> Prediction | None:
+    row = await transaction.maybe(Q["lock_prediction"], space=place.space, memory=memory)
+    return prediction_of(row) if row is not None and not row["resolved"] else None

@@ -1,0 +1,241 @@
+"""What was put before a model, and does it still wait for an outcome?
+
+Surfacing changes nothing about a memory: it only notes that somebody may tell what became of it. What nobody tells
+of in time expires, which counts as deferred: its staged reads are let go, and that is all.
+
+What is left of outcomes when memories are forgotten?
+
+Nothing that tells what they were: surfacings, reads, rhythms, predictions and the words that outcomes were read from
+go. That something was surfaced, and that there was an outcome, still counts in totals.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.errors import BadInput, NotFound
+from festinger.events.event import Happening
+from festinger.ids import AgentId, MemoryId, SessionId, SpaceId
+from festinger.memory.model import Place
+from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
+from festinger.outcomes.model import Desk, How, Reporter
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+from festinger.world.model import Outcome
+
+Q = queries_of("festinger.outcomes")
+
+REASONS = ("recall", "recollection", "identity", "proactive")
+MOST_EXPIRED = 1000
+"""Surfacings that one pass ends."""
+MOST_LISTED = 10_000
+TOLD = 50
+"""Memories that one event names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surfacing:
+    id: UUID
+    memory_id: MemoryId
+    partition: str
+    agent_id: AgentId
+    session_id: SessionId
+    turn_id: UUID | None
+    recall_id: UUID | None
+    door: str
+    reason: str
+    position: int
+    times: int
+    first_surfaced_at: datetime
+    surfaced_at: datetime
+    outcome: Outcome | None
+    how: How | None
+    resolved_at: datetime | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": str(self.id),
+            "memory": str(self.memory_id),
+            "partition": self.partition,
+            "agent": self.agent_id,
+            "session": self.session_id,
+            "turn": str(self.turn_id) if self.turn_id else None,
+            "recall": str(self.recall_id) if self.recall_id else None,
+            "door": self.door,
+            "reason": self.reason,
+            "position": self.position,
+            "times": self.times,
+            "first_surfaced_at": iso(self.first_surfaced_at),
+            "surfaced_at": iso(self.surfaced_at),
+            "outcome": self.outcome.value if self.outcome else None,
+            "how": self.how.value if self.how else None,
+            "resolved_at": iso(self.resolved_at) if self.resolved_at else None,
+        }
+
+
+def surfacing_of(row: Mapping[str, Any]) -> Surfacing:
+    values = {name: value for name, value in row.items() if name != "space_id"}
+    values["outcome"] = Outcome(row["outcome"]) if row["outcome"] else None
+    values["how"] = How(row["how"]) if row["how"] else None
+    return Surfacing(**values)
+
+
+async def surface(
+    desk: Desk,
+    transaction: Transaction,
+    reporter: Reporter,
+    memories: Sequence[UUID],
+    *,
+    reason: str = "proactive",
+    partition: str | None = None,
+    turn: UUID | None = None,
+    recall: UUID | None = None,
+) -> list[Surfacing]:
+    """Note that memories were put before a model, in their order. What is unknown is left out and counted."""
+    if reason not in REASONS:
+        raise BadInput(f"`{reason[:40]}` is no reason to surface.", hint=f"They are {', '.join(REASONS)}.")
+    wanted = list(dict.fromkeys(memories))
+    if not wanted:
+        return []
+    where = partition or reporter.partition
+    rows = await transaction.all(
+        Q["surface"],
+        space=reporter.place.space,
+        ids=[desk.new_id() for _ in wanted],
+        memories=wanted,
+        positions=list(range(len(wanted))),
+        partition=where,
+        agent=reporter.place.agent,
+        session=reporter.place.session,
+        turn=turn,
+        recall=recall,
+        door=reporter.door,
+        reason=reason,
+        at=desk.clock(),
+    )
+    found = sorted(map(surfacing_of, rows), key=lambda each: each.position)
+    if len(found) < len(wanted):
+        OUTCOMES_SKIPPED.labels("unknown").inc(len(wanted) - len(found))
+    await desk.outbox.emit_all(
+        transaction,
+        _surfaced(reporter, found, where, reason=reason, recall=recall),
+        space=reporter.place.space,
+    )
+    return found
+
+
+def _surfaced(
+    reporter: Reporter, found: Sequence[Surfacing], partition: str, *, reason: str, recall: UUID | None
+) -> list[Happening]:
+    return [
+        Happening(
+            name="memory_surfaced",
+            subject=f"surfaced:{partition}",
+            payload={
+                "recall": str(recall) if recall else None,
+                "memories": [str(each.memory_id) for each in found[first : first + TOLD]],
+                "partition": partition,
+                "reason": reason,
+            },
+            agent=reporter.place.agent,
+            session=reporter.place.session or None,
+        )
+        for first in range(0, len(found), TOLD)
+    ]
+
+
+async def pending(desk: Desk, space: SpaceId, partition: str, *, limit: int = MOST_LISTED) -> list[Surfacing]:
+    """What waits for an outcome, oldest first."""
+    rows = await desk.store.all(Q["pending_surfacings"], space=space, partition=partition, limit=limit)
+    return [surfacing_of(row) for row in rows]
+
+
+async def list_surfacings(
+    desk: Desk, space: SpaceId, *, partition: str | None = None, after: UUID | None = None, limit: int = 50
+) -> list[Surfacing]:
+    """What was put before models, newest first."""
+    last = await desk.store.maybe(Q["find_surfacing"], space=space, id=after) if after else None
+    rows = await desk.store.all(
+        Q["surfacings"],
+        space=space,
+        partition=partition,
+        at=last["surfaced_at"] if last else None,
+        after=after if last else None,
+        limit=limit,
+    )
+    return [surfacing_of(row) for row in rows]
+
+
+async def surfaced_by(transaction: Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
+    """What a recall put before a model. One that is not known is `NotFound`."""
+    found = await surfaced_in(transaction, space, recall)
+    if not found:
+        raise NotFound(f"There is no recall `{recall}` that surfaced anything.")
+    return found
+
+
+async def surfaced_in(store: Store | Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
+    """What a recall, or the block of a request, put before a model; nothing if it is not known."""
+    rows = await store.all(Q["surfaced_by"], space=space, recall=recall)
+    return [surfacing_of(row) for row in rows]
+
+
+async def surfaced_lately(desk: Desk, place: Place, turns: int) -> frozenset[MemoryId]:
+    """What the last turns of a session put before a model. Turns that brought nothing are not among them."""
+    if not place.session:
+        return frozenset()
+    rows = await desk.store.all(
+        Q["surfaced_in_session"], space=place.space, session=place.session, turns=turns
+    )
+    return frozenset(row["memory_id"] for row in rows)
+
+
+async def expire(desk: Desk, space: SpaceId, *, ttl: timedelta | None = None) -> list[Surfacing]:
+    """End what nobody told of in time, at most a thousand at once, and let its reads go."""
+    after = timedelta(seconds=desk.terms(space).proposal_ttl_s) if ttl is None else ttl
+    async with desk.store.transaction() as transaction:
+        now = desk.clock()
+        rows = await transaction.all(
+            Q["expire_surfacings"], space=space, before=now - after, at=now, limit=MOST_EXPIRED
+        )
+        found = [surfacing_of(row) for row in sorted(rows, key=lambda row: (row["surfaced_at"], row["id"]))]
+        if not found:
+            return []
+        await transaction.run(
+            Q["unstage"],
+            space=space,
+            memories=[each.memory_id for each in found],
+            partitions=[each.partition for each in found],
+        )
+        await desk.outbox.emit_all(transaction, [_expired(each) for each in found], space=space)
+    OUTCOMES.labels(Outcome.DEFERRED, How.EXPIRED).inc(len(found))
+    return found
+
+
+def _expired(each: Surfacing) -> Happening:
+    return Happening(
+        name="surfacing_expired",
+        subject=f"memory:{each.memory_id}",
+        payload={"memory": str(each.memory_id), "partition": each.partition},
+        agent=each.agent_id,
+        session=each.session_id or None,
+    )
+
+
+_ERASING = (
+    "forget_waiting",
+    "forget_surfacings",
+    "forget_reads",
+    "forget_cycles",
+    "forget_rhythms",
+    "forget_predictions",
+    "forget_evidence",
+)
+
+
+async def forget(transaction: Transaction, space: SpaceId, memories: Sequence[UUID]) -> int:
+    """Erase what outcomes know of memories, within the transaction that forgets them; how many rows."""
+    return sum([await transaction.run(Q[name], space=space, memories=list(memories)) for name in _ERASING])

@@ -1,0 +1,314 @@
+"""How often was each word met?
+
+A request repeats its whole history, so only texts that the session has not seen are counted, each word once a
+text; system text counts once a space. Counts gather in memory until they are written. Nothing here waits for the
+database: a crash loses the counts since the last write and nothing else.
+
+How do counts get into the database?
+
+Every so often, and at the end, the counts of each space are added in one statement, so that several processes add
+up; the sums come back and replace what was in memory. A concept that stands out by now is given to the write job, or marked as wanted where no model could explain it.
+If the database is away, the counts wait.
+"""
+
+import hashlib
+import re
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from festinger.errors import StoreDown
+from festinger.events.event import Happening
+from festinger.ids import Origin, SessionId, SpaceId
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.world.graph import World
+from festinger.world.model import Desk, SoasRow
+from festinger.world.recollection import Past
+
+MOST_SESSIONS = 2_000
+MOST_TEXTS = 50_000
+"""Texts of one session whose hashes are kept."""
+MOST_SYSTEM_TEXTS = 10_000
+MOST_WORDS = 20_000
+"""Words of one session whose first sight is kept."""
+
+SENTENCES_FROM = 4
+"""The encounter from which the sentences of a word are kept."""
+SENTENCES_KEPT = 5
+
+TRUSTED = (Origin.PERSON, Origin.MODEL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    text: str
+    origin: Origin
+    session: SessionId
+    message: str | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Delta:
+    """What was met of one word since the last write."""
+
+    count: int = 0
+    seen: datetime
+    trusted: bool = False
+    sentences: list[Sentence] = field(default_factory=list)
+
+    def add(self, other: "Delta") -> None:
+        self.count += other.count
+        self.seen = max(self.seen, other.seen)
+        self.trusted = self.trusted or other.trusted
+        self.sentences = (self.sentences + other.sentences)[-SENTENCES_KEPT:]
+
+
+class _Bounded(OrderedDict[Hashable, None]):
+    """A set that forgets its oldest members."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def admit(self, member: Hashable) -> bool:
+        """Take it in; false if it was there."""
+        if member in self:
+            return False
+        self[member] = None
+        if len(self) > self._most:
+            self.popitem(last=False)
+        return True
+
+
+class _Session:
+    """What one session has shown."""
+
+    __slots__ = ("first_seen", "noted", "texts")
+
+    def __init__(self) -> None:
+        self.texts = _Bounded(MOST_TEXTS)
+        self.first_seen: dict[str, datetime] = {}
+        self.noted: set[str] = set()
+
+
+def text_hash(text: str) -> str:
+    """By which a text is known again."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def source_hash(text: str) -> str:
+    """By which a text is known again although its numbers have changed, as those of a tool's output do."""
+    return text_hash(_NUMBERS.sub("0", text))
+
+
+_NUMBERS = re.compile(r"[0-9]+")
+
+
+class Encounters:
+    """The counts of one process that are not written yet, and what its sessions have seen."""
+
+    def __init__(self) -> None:
+        self._deltas: defaultdict[SpaceId, dict[str, Delta]] = defaultdict(dict)
+        self._sessions: OrderedDict[tuple[SpaceId, SessionId], _Session] = OrderedDict()
+        self._system: defaultdict[SpaceId, _Bounded] = defaultdict(lambda: _Bounded(MOST_SYSTEM_TEXTS))
+
+    def is_new(self, space: SpaceId, session: SessionId, text: str, *, origin: Origin) -> bool:
+        """Whether this text has not been counted yet."""
+        return text_hash(text) not in self._texts(space, session, origin)
+
+    def admit(self, space: SpaceId, session: SessionId, text: str, *, origin: Origin) -> bool:
+        """Take a text as seen; false if it was."""
+        return self._texts(space, session, origin).admit(text_hash(text))
+
+    def past(self, space: SpaceId, session: SessionId) -> Past:
+        """What a recollection needs to know of the session."""
+        seen = self._session(space, session)
+        return Past(first_seen=seen.first_seen, noted=seen.noted)
+
+    def note_unknown(self, space: SpaceId, session: SessionId, tokens: Iterable[str]) -> None:
+        """Keep that the session was told of these unknown names."""
+        self._session(space, session).noted.update(tokens)
+
+    def see(self, space: SpaceId, session: SessionId, words: Iterable[str], *, now: datetime) -> None:
+        """Keep when the session first saw these words."""
+        first_seen = self._session(space, session).first_seen
+        for word in words:
+            if len(first_seen) < MOST_WORDS:
+                first_seen.setdefault(word, now)
+
+    def count(self, space: SpaceId, word: str, *, origin: Origin, now: datetime) -> int:
+        """Count a word of a text; how often it was met since the last write."""
+        deltas = self._deltas[space]
+        delta = deltas.setdefault(word, Delta(seen=now))
+        delta.add(Delta(count=1, seen=now, trusted=origin in TRUSTED))
+        return delta.count
+
+    def keep_sentence(self, space: SpaceId, word: str, sentence: Sentence) -> None:
+        delta = self._deltas[space][word]
+        delta.sentences = [*delta.sentences, sentence][-SENTENCES_KEPT:]
+
+    def spaces(self) -> list[SpaceId]:
+        """Which spaces have counts that are not written."""
+        return [space for space, deltas in self._deltas.items() if deltas]
+
+    def waiting(self, space: SpaceId) -> dict[str, int]:
+        """The counts of a space that are not written."""
+        return {word: delta.count for word, delta in self._deltas[space].items()}
+
+    def take(self, space: SpaceId) -> dict[str, Delta]:
+        """Take the counts of a space out, to write them."""
+        return self._deltas.pop(space, {})
+
+    def give_back(self, space: SpaceId, deltas: dict[str, Delta]) -> None:
+        """Take back what could not be written."""
+        present = self._deltas[space]
+        for word, delta in deltas.items():
+            if word in present:
+                delta.add(present[word])
+            present[word] = delta
+
+    def forget(self, space: SpaceId, session: SessionId) -> None:
+        """Know nothing of a session any more."""
+        self._sessions.pop((space, session), None)
+        for delta in self._deltas[space].values():
+            delta.sentences = [each for each in delta.sentences if each.session != session]
+
+    def _texts(self, space: SpaceId, session: SessionId, origin: Origin) -> _Bounded:
+        if origin is Origin.SYSTEM:
+            return self._system[space]
+        return self._session(space, session).texts
+
+    def _session(self, space: SpaceId, session: SessionId) -> _Session:
+        key = space, session
+        found = self._sessions.setdefault(key, _Session())
+        self._sessions.move_to_end(key)
+        if len(self._sessions) > MOST_SESSIONS:
+            self._sessions.popitem(last=False)
+        return found
+
+
+log = structlog.get_logger(room="world")
+
+Q = queries_of("festinger.world")
+
+ASKED_AGAIN_AFTER = timedelta(days=7)
+
+Find = Callable[[SpaceId], World | None]
+"""The world of a space, if it is in memory."""
+
+
+async def flush(desk: Desk, encounters: Encounters, space: SpaceId, *, world: World | None) -> int:
+    """Write the counts of a space; how many words. If that fails they are kept, and the error goes on."""
+    deltas = encounters.take(space)
+    if not deltas:
+        return 0
+    try:
+        async with desk.store.transaction() as transaction:
+            rows = await _add(transaction, space, deltas)
+            await _keep_sentences(desk, transaction, space, deltas=deltas, rows=rows)
+            await _ask_to_write(desk, transaction, space, rows=rows)
+    except BaseException:
+        # Whatever ended it, cancelling included, must not cost counts; nothing is swallowed.
+        encounters.give_back(space, deltas)
+        raise
+    if world is not None:
+        for row in rows:
+            world.put_row(row)
+    return len(rows)
+
+
+async def flush_all(desk: Desk, encounters: Encounters, find: Find) -> int:
+    """Write the counts of every space; a database that is away is waited for."""
+    written = 0
+    for space in encounters.spaces():
+        try:
+            written += await flush(desk, encounters, space, world=find(space))
+        except StoreDown as error:
+            log.warning("counts not written", space=space, error=error.message)
+    return written
+
+
+async def _add(transaction: Transaction, space: SpaceId, deltas: Mapping[str, Delta]) -> list[SoasRow]:
+    # In one order everywhere, or two processes would wait for each other's rows.
+    tokens = sorted(deltas)
+    rows = await transaction.all(
+        Q["add_encounters"],
+        space=space,
+        tokens=tokens,
+        counts=[deltas[token].count for token in tokens],
+        seen=[deltas[token].seen for token in tokens],
+        trusted=[deltas[token].trusted for token in tokens],
+    )
+    return [SoasRow(**row) for row in rows]
+
+
+async def _keep_sentences(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    *,
+    deltas: Mapping[str, Delta],
+    rows: Sequence[SoasRow],
+) -> None:
+    said = [(token, each) for token, delta in deltas.items() for each in delta.sentences]
+    if not said:
+        return
+    await transaction.run(
+        Q["keep_sentences"],
+        space=space,
+        tokens=[token for token, _ in said],
+        texts=[each.text for _, each in said],
+        origins=[each.origin.value for _, each in said],
+        sessions=[each.session for _, each in said],
+        messages=[each.message for _, each in said],
+        at=desk.clock(),
+    )
+    spoken = [row.id for row in rows if deltas[row.token].sentences]
+    await transaction.run(Q["trim_sentences"], space=space, concepts=spoken, keep=SENTENCES_KEPT)
+
+
+async def _ask_to_write(
+    desk: Desk, transaction: Transaction, space: SpaceId, *, rows: Sequence[SoasRow]
+) -> None:
+    threshold = desk.terms(space).saliency_write_threshold
+    salient = [row.id for row in rows if row.saliency >= threshold and row.trusted_seen]
+    if not salient:
+        return
+    now = desk.clock()
+    if not await desk.has_writer(space):
+        await _want(desk, transaction, space, salient, now=now)
+        return
+    due = await transaction.all(
+        Q["claim_writing"],
+        space=space,
+        concepts=salient,
+        threshold=threshold,
+        now=now,
+        before=now - ASKED_AGAIN_AFTER,
+    )
+    for row in due:
+        await desk.ask_to_write(transaction, space, row["id"])
+
+
+async def _want(
+    desk: Desk, transaction: Transaction, space: SpaceId, concepts: Sequence[int], *, now: datetime
+) -> None:
+    """Mark names that nobody can explain. Without a model a job for each would only find that out again."""
+    rows = await transaction.all(Q["want_concepts"], space=space, concepts=concepts, now=now)
+    happenings = [
+        Happening(
+            name="concept_wanted",
+            subject=f"concept:{row['id']}",
+            payload={
+                "concept_id": row["id"],
+                "token": row["token"],
+                "encounters": row["encounter_count"],
+            },
+        )
+        for row in rows
+    ]
+    await desk.outbox.emit_all(transaction, happenings, space=space)

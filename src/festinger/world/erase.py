@@ -1,0 +1,272 @@
+"""How is something erased from the world for good?
+
+By concept, by edge, by message or by session: the edges that nobody else said, their causes, history, conflicts,
+quarantine, other names and sentences, and the words of which nothing is left. What others said too stays, without
+the causes that are forgotten. A tombstone keeps when, by whom and how much, and nothing of what it was. A whole
+space goes with its row in the list of spaces.
+
+What of the one queue of conflicts is about memories that are no more?
+
+A memory that is forgotten leaves no conflict behind; of one that is taken back the conflicts are closed, and can be
+opened again. Both within a transaction of the memory's.
+
+What is taken away at night?
+
+Words that hold no statement, beyond a number; lines of the log that everybody has followed; messages that were
+written long ago. Statements that waited too long in quarantine wait no more. Nothing that anybody said is lost.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from festinger.errors import NoSuchConcept
+from festinger.events.erase import scrub_words
+from festinger.ids import SessionId, SpaceId
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.world.conflicts import rebase
+from festinger.world.model import Desk
+from festinger.world.quarantine import expire
+from festinger.world.write import Kind, Writing, begin, rows_of, writing
+
+Q = queries_of("festinger.world")
+
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    edges: int
+    causes: int
+    others: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Erasing:
+    """One erasure in progress."""
+
+    change: Writing
+    edges: int = 0
+    causes: int = 0
+    others: int = 0
+    touched: set[int] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
+    """Words that may be gone with it."""
+
+    async def run(self, query: str, **parameters: Any) -> int:
+        return await self.change.transaction.run(Q[query], space=self.change.space, **parameters)
+
+    async def erase_triples(self, triples: Sequence[Triple]) -> None:
+        """Erase triples with everything that tells of them."""
+        if not triples:
+            return
+        ids, parents, dims = (list(column) for column in zip(*triples, strict=True))
+        columns = {"ids": ids, "parents": parents, "dims": dims}
+        space = self.change.space
+        gone = await self.change.transaction.all(Q["erase_triples"], space=space, **columns)
+        self.edges += len(gone)
+        self.causes += await self.run("erase_triple_causes", **columns)
+        self.others += await self.run("erase_history", **columns)
+        self.others += await self.run("erase_conflicts", **columns)
+        self.others += await self.run("erase_outcomes", session=None, **columns)
+        self.touched.update(*triples)
+        for row in gone:
+            await rebase(self.change, row["id"], row["dim_id"])
+
+    async def erase_quarantine(self, token: str | None) -> None:
+        """Erase what is kept apart and nothing speaks for any more, or that names the word."""
+        change = self.change
+        gone = await change.transaction.all(Q["erase_voiceless_quarantine"], space=change.space, token=token)
+        self.others += len(gone)
+        rows = await rows_of(
+            change.transaction, change.space, {name for row in gone for name in row.values()}
+        )
+        self.touched.update(row.id for row in rows.values())
+
+    async def erase_words(self) -> None:
+        """Erase the words of which no edge is left, and have every process look again at what was touched."""
+        concepts = sorted(self.touched)
+        await self.run("calm_concepts", concepts=concepts)
+        bare = await self.change.transaction.all(
+            Q["erase_bare_tokens"], space=self.change.space, concepts=concepts
+        )
+        self.others += len(bare)
+        self.words.update(row["token"] for row in bare)
+        left = await rows_of(self.change.transaction, self.change.space, self.words)
+        await scrub_words(self.change.transaction, self.change.space, self.words - left.keys())
+        for concept in concepts:
+            self.change.log(Kind.FORGOTTEN, concept)
+
+    async def bury(self, kind: str) -> Forgotten:
+        await self.run(
+            "put_tombstone",
+            id=self.change.desk.new_id(),
+            kind=kind,
+            by=self.change.by,
+            at=self.change.now,
+            edges=self.edges,
+            causes=self.causes,
+            others=self.others,
+        )
+        return Forgotten(edges=self.edges, causes=self.causes, others=self.others)
+
+
+async def forget_concept(desk: Desk, space: SpaceId, token: str, *, by: str) -> Forgotten:
+    """Erase a word and everything that was said with it."""
+    async with writing(desk, space, by=by, patient=True) as change:
+        rows = await rows_of(change.transaction, space, [token])
+        if token not in rows:
+            raise NoSuchConcept(f"There is no concept `{token[:64]}`.")
+        concept = rows[token].id
+        found = await change.transaction.all(Q["triples_of_concept"], space=space, concept=concept)
+        erasing = _Erasing(change=change, touched={concept})
+        await erasing.erase_triples([_triple(row) for row in found])
+        erasing.others += await erasing.run("erase_sentences", session=None, message=None, concepts=[concept])
+        erasing.others += await erasing.run("erase_aliases", concepts=[concept])
+        await erasing.erase_quarantine(token)
+        await erasing.erase_words()
+        return await erasing.bury("concept")
+
+
+async def forget_edge(
+    desk: Desk, space: SpaceId, *, concept: str, parent: str, dimension: str, by: str
+) -> Forgotten:
+    """Erase one triple."""
+    async with writing(desk, space, by=by) as change:
+        rows = await rows_of(change.transaction, space, (concept, parent, dimension))
+        if missing := {concept, parent, dimension} - rows.keys():
+            raise NoSuchConcept(f"There is no concept `{min(missing)[:64]}`.")
+        erasing = _Erasing(change=change)
+        await erasing.erase_triples([(rows[concept].id, rows[parent].id, rows[dimension].id)])
+        await erasing.erase_words()
+        return await erasing.bury("edge")
+
+
+async def forget_session(desk: Desk, space: SpaceId, session: SessionId, *, by: str) -> Forgotten:
+    """Erase everything that only this session said."""
+    return await _forget_said(desk, space, session=session, message=None, by=by)
+
+
+async def forget_message(desk: Desk, space: SpaceId, message: str, *, by: str) -> Forgotten:
+    """Erase everything that only this message said."""
+    return await _forget_said(desk, space, session=None, message=message, by=by)
+
+
+async def _forget_said(
+    desk: Desk, space: SpaceId, *, session: SessionId | None, message: str | None, by: str
+) -> Forgotten:
+    async with writing(desk, space, by=by, patient=True) as change:
+        erasing = _Erasing(change=change)
+        said = await change.transaction.all(
+            Q["causes_in_session" if session else "causes_in_message"],
+            space=space,
+            **({"session": session} if session else {"message": message}),
+        )
+        who = {"session": session, "message": message}
+        erasing.causes += await erasing.run("drop_causes", **who)
+        await erasing.erase_triples(await _uncaused(change, [_triple(row) for row in said]))
+        erasing.others += await erasing.run("erase_sentences", **who, concepts=[])
+        erasing.others += await erasing.run("erase_waiting_cues", **who)
+        erasing.others += await erasing.run("erase_quarantine_causes", **who)
+        await erasing.erase_quarantine(None)
+        if session:
+            erasing.others += await erasing.run("erase_session_marks", session=session)
+            erasing.others += await erasing.run(
+                "erase_outcomes", session=session, ids=[], parents=[], dims=[]
+            )
+        await erasing.erase_words()
+        return await erasing.bury("session" if session else "message")
+
+
+async def forget_taken_back(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    *,
+    triples: Sequence[Triple],
+    messages: Sequence[str],
+    by: str,
+) -> Forgotten:
+    """Erase what is left of triples that were taken back and that nobody else said, and the messages that said them,
+    within a transaction of the caller's."""
+    change = await begin(desk, transaction, space, by=by)
+    erasing = _Erasing(change=change)
+    await erasing.erase_triples(await _uncaused(change, triples))
+    erasing.others += await erasing.run("erase_sentences_in", messages=list(messages))
+    await erasing.erase_quarantine(None)
+    await erasing.erase_words()
+    done = await erasing.bury("repair")
+    await change.finish()
+    return done
+
+
+async def _uncaused(change: Writing, triples: Sequence[Triple]) -> list[Triple]:
+    if not triples:
+        return []
+    ids, parents, dims = (list(column) for column in zip(*triples, strict=True))
+    rows = await change.transaction.all(
+        Q["uncaused"], space=change.space, ids=ids, parents=parents, dims=dims
+    )
+    return [_triple(row) for row in rows]
+
+
+def _triple(row: dict[str, Any]) -> Triple:
+    return row["id"], row["parent_id"], row["dim_id"]
+
+
+async def erase_memory_conflicts(transaction: Transaction, space: SpaceId, memories: Sequence[UUID]) -> int:
+    return await transaction.run(Q["erase_memory_conflicts"], space=space, memories=list(memories))
+
+
+async def withdraw_memory_conflicts(
+    transaction: Transaction, space: SpaceId, memories: Sequence[UUID], *, by: str, at: datetime
+) -> list[UUID]:
+    """Close what waits about these memories, because one side of it was taken back; which."""
+    rows = await transaction.all(
+        Q["withdraw_memory_conflicts"], space=space, memories=list(memories), by=by, at=at
+    )
+    return [row["id"] for row in rows]
+
+
+async def return_conflicts(transaction: Transaction, space: SpaceId, conflicts: Sequence[UUID]) -> None:
+    """Let conflicts wait again that were closed because one side had been taken back."""
+    await transaction.run(Q["return_conflicts"], space=space, conflicts=list(conflicts))
+
+
+log = structlog.get_logger(room="world")
+
+LOG_KEPT_FOR = timedelta(days=7)
+MESSAGES_KEPT_FOR = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tended:
+    words: int
+    expired: int
+
+
+async def tend(desk: Desk, space: SpaceId) -> Tended:
+    """Tidy one space."""
+    expired = await expire(desk, [space])
+    words = await prune_vocabulary(desk, space)
+    now = desk.clock()
+    await desk.store.run(Q["prune_log"], space=space, before=now - LOG_KEPT_FOR)
+    await desk.store.run(Q["prune_cues"], space=space, before=now - MESSAGES_KEPT_FOR)
+    if words:
+        log.info("words taken away", space=space, words=words)
+    return Tended(words=words, expired=expired)
+
+
+async def prune_vocabulary(desk: Desk, space: SpaceId) -> int:
+    """Take the longest unseen away of the words that hold no statement; how many."""
+    async with writing(desk, space, by="festinger", patient=True) as change:
+        keep = change.terms.vocabulary_max_unconfirmed
+        gone = await change.transaction.all(Q["prune_vocabulary"], space=space, keep=keep)
+        for row in gone:
+            change.log(Kind.FORGOTTEN, row["id"])
+    return len(gone)

@@ -1,0 +1,516 @@
+"""What does a process know of one space without asking anybody?
+
+`World` holds the vocabulary, the edges and what is disputed, by the keys under which they are looked up. Reading
+touches nothing else. Edges of a concept are one tuple, which is swapped whole: a reader sees the old or the new
+state of a concept and never a mixture. Bringing it up to date is `following`'s matter.
+
+How does the world of a space come into memory, whole or in part?
+
+Read in pieces, so that a large space holds up nothing else, and kept out of the garbage collector's walks: a
+million edges that are walked over and over would show as pauses in every request. What changes while the pieces are
+read is in the log after the version that was read first, so following it afterwards makes the whole true.
+
+Which worlds does this process keep, and are they still true?
+
+A space is loaded when it is first needed; the longest unused give way. Each follows the log of its space, whether
+the change was made here or elsewhere: there is one way by which a change comes into memory. What the log no longer
+has, or has too much of, is loaded anew and swapped in one step.
+"""
+
+import asyncio
+import gc
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+
+import structlog
+
+from festinger.clock import Clock, Stopwatch
+from festinger.errors import StoreDown
+from festinger.ids import SpaceId
+from festinger.observability.checks import Check, ok, warn
+from festinger.settings.beliefs import WorldSettings
+from festinger.store.cache_invalidation import GONE, MEGABYTE, BoundedCache, Change
+from festinger.store.pool import Store, Transaction
+from festinger.store.queries import queries_of
+from festinger.world.model import SoasRow, UrdEdge, closes_cycle, is_above
+
+Slot = tuple[int, int]
+"""A concept and a dimension."""
+
+SETTLED_FOR = timedelta(days=30)
+"""How long a dismissed statement is not asked about again."""
+
+
+class World:
+    """One space in memory."""
+
+    __slots__ = (
+        "aliases",
+        "dimensions",
+        "dismissed",
+        "pending_slots",
+        "soas_by_id",
+        "soas_by_token",
+        "urd_by_concept",
+        "version",
+    )
+
+    def __init__(
+        self,
+        *,
+        soas_by_token: Mapping[str, SoasRow] | None = None,
+        soas_by_id: Mapping[int, str] | None = None,
+        urd_by_concept: Mapping[int, Iterable[UrdEdge]] | None = None,
+        urd_by_concept_dim: Mapping[Slot, UrdEdge] | None = None,
+        pending_conflicts: Iterable[int] = (),
+    ) -> None:
+        self.soas_by_token: dict[str, SoasRow] = dict(soas_by_token or {})
+        self.soas_by_id: dict[int, str] = dict(soas_by_id or {})
+        self.urd_by_concept: dict[int, tuple[UrdEdge, ...]] = {}
+        self.dimensions: set[int] = set()
+        self.aliases: dict[str, int] = {}
+        self.dismissed: dict[tuple[int, int, int], datetime] = {}
+        self.pending_slots: set[Slot] = set()
+        self.version = 0
+        for row in self.soas_by_token.values():
+            self.soas_by_id.setdefault(row.id, row.token)
+        for edges in (urd_by_concept or {}).values():
+            self.put_all(edges)
+        self.put_all((urd_by_concept_dim or {}).values())
+        for concept in pending_conflicts:
+            self.pending_slots.update(edge.slot for edge in self.edges(concept))
+
+    @property
+    def urd_by_concept_dim(self) -> "SlotView":
+        """The edges by slot."""
+        return SlotView(self)
+
+    @property
+    def pending_conflicts(self) -> set[int]:
+        """The concepts that have a disputed slot."""
+        return {concept for concept, _ in self.pending_slots}
+
+    def row(self, token: str) -> SoasRow | None:
+        """What is known of a word, by any of its names."""
+        if token in self.aliases:
+            return self.soas_by_token.get(self.soas_by_id.get(self.aliases[token], ""))
+        return self.soas_by_token.get(token)
+
+    def rows(self, tokens: Collection[str]) -> Iterator[SoasRow]:
+        """What is known of words, by any of their names, in their order."""
+        by_name = self.soas_by_token.get if self.aliases.keys().isdisjoint(tokens) else self.row
+        return filter(None, map(by_name, tokens))
+
+    @property
+    def dimension_names(self) -> "DimensionNames":
+        return DimensionNames(self)
+
+    def knows(self, token: str) -> bool:
+        return token in self.soas_by_token or token in self.aliases
+
+    def edges(self, concept: int) -> tuple[UrdEdge, ...]:
+        return self.urd_by_concept.get(concept, ())
+
+    def slot(self, concept: int, dim: int) -> UrdEdge | None:
+        for edge in self.urd_by_concept.get(concept, ()):
+            if edge.dim_id == dim:
+                return edge
+        return None
+
+    def parent_in(self, dim: int, concept: int) -> int | None:
+        edge = self.slot(concept, dim)
+        return edge.parent_id if edge else None
+
+    def would_cycle(self, concept: int, parent: int, dim: int) -> bool:
+        return closes_cycle(concept, parent, lambda above: self.parent_in(dim, above))
+
+    def has_above(self, ancestor: int, concept: int, dim: int) -> bool:
+        return is_above(ancestor, concept, lambda above: self.parent_in(dim, above))
+
+    def is_settled(self, concept: int, dim: int, *, parent: int, now: datetime) -> bool:
+        """Whether this very statement was dismissed not long ago."""
+        at = self.dismissed.get((concept, dim, parent))
+        return at is not None and now - at < SETTLED_FOR
+
+    def put_row(self, row: SoasRow) -> None:
+        self.soas_by_token[row.token] = row
+        self.soas_by_id[row.id] = row.token
+
+    def put_all(self, edges: Iterable[UrdEdge]) -> None:
+        for edge in edges:
+            self.put(edge)
+
+    def put(self, edge: UrdEdge) -> None:
+        """Let an edge stand in its slot, whatever stood there."""
+        self.dimensions.add(edge.dim_id)
+        if not edge.is_root:
+            others = tuple(one for one in self.edges(edge.id) if one.dim_id != edge.dim_id)
+            self.urd_by_concept[edge.id] = (*others, edge)
+
+    def clear(self, concept: int, dim: int) -> None:
+        """Empty a slot."""
+        left = tuple(edge for edge in self.edges(concept) if edge.dim_id != dim)
+        if left:
+            self.urd_by_concept[concept] = left
+        else:
+            self.urd_by_concept.pop(concept, None)
+
+    def drop_row(self, concept: int) -> None:
+        """Know a word no more."""
+        token = self.soas_by_id.pop(concept, None)
+        if token is not None:
+            self.soas_by_token.pop(token, None)
+        self.urd_by_concept.pop(concept, None)
+        self.dimensions.discard(concept)
+
+
+class SlotView(Mapping[Slot, UrdEdge]):
+    """The edges by slot, read from where they stand by concept: a second dictionary would double the memory."""
+
+    __slots__ = ("_world",)
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __getitem__(self, slot: Slot) -> UrdEdge:
+        edge = self._world.slot(*slot)
+        if edge is None:
+            raise KeyError(slot)
+        return edge
+
+    def __iter__(self) -> Iterator[Slot]:
+        for edges in self._world.urd_by_concept.values():
+            for edge in edges:
+                yield edge.slot
+
+    def __len__(self) -> int:
+        return sum(map(len, self._world.urd_by_concept.values()))
+
+
+class DimensionNames(Container[str]):
+    """Whether a word names a dimension of the space, without a list of all of them."""
+
+    __slots__ = ("_world",)
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __contains__(self, token: object) -> bool:
+        row = self._world.soas_by_token.get(token) if isinstance(token, str) else None
+        return row is not None and row.id in self._world.dimensions
+
+
+Q = queries_of("festinger.world")
+
+PAGE = 2_000
+FREEZE_EVERY = 20
+"""Pages between two moments at which what was read is put beyond the collector."""
+
+
+async def version_of(store: Store, space: SpaceId) -> int:
+    row = await store.maybe(Q["world_version"], space=space)
+    return row["version"] if row else 0
+
+
+async def load(store: Store, space: SpaceId, *, now: datetime) -> World:
+    """The whole world of a space, at least as new as its version says."""
+    world = World()
+    world.version = await version_of(store, space)
+    await _load_vocabulary(store, space, world)
+    await _load_edges(store, space, world)
+    async with store.transaction() as transaction:
+        (await _disputes(transaction, space, now=now, concepts=None)).put(world, ())
+    _freeze()
+    return world
+
+
+async def _load_vocabulary(store: Store, space: SpaceId, world: World) -> None:
+    after, page = 0, 0
+    while rows := await store.all(Q["vocabulary_page"], space=space, after=after, limit=PAGE):
+        for row in rows:
+            world.put_row(SoasRow(**row))
+        after, page = rows[-1]["id"], page + 1
+        _freeze_now_and_then(page)
+
+
+async def _load_edges(store: Store, space: SpaceId, world: World) -> None:
+    after, after_dim, page = 0, 0, 0
+    names = _Names(world)
+    while rows := await store.all(Q["edges_page"], space=space, after=after, after_dim=after_dim, limit=PAGE):
+        edges = [names.edge(*row.values()) for row in rows]
+        _put_page(world, edges)
+        after, after_dim, page = edges[-1].id, edges[-1].dim_id, page + 1
+        _freeze_now_and_then(page)
+
+
+class _Names:
+    """Gives equal values of many edges one place in memory."""
+
+    def __init__(self, world: World) -> None:
+        self._numbers = {number: number for number in world.soas_by_id}
+        self._texts: dict[str, str] = {}
+        self._shares: dict[float, float] = {}
+
+    def edge(
+        self,
+        id: int,  # noqa: A002 - the columns of the table, in its words and its order
+        parent_id: int,
+        dim_id: int,
+        is_isa: bool,
+        confidence: float,
+        last_confirmed: datetime | None,
+        source: str,
+        origin: str,
+        evidence_count: int,
+        person_stated: bool,
+        unconfirmed: bool,
+        created_at: datetime,
+        version: int,
+    ) -> UrdEdge:
+        numbers, texts = self._numbers, self._texts
+        return UrdEdge(
+            numbers.get(id, id),
+            numbers.get(parent_id, parent_id),
+            numbers.get(dim_id, dim_id),
+            is_isa,
+            self._shares.setdefault(confidence, confidence),
+            created_at if last_confirmed == created_at else last_confirmed,
+            texts.setdefault(source, source),
+            texts.setdefault(origin, origin),
+            evidence_count,
+            person_stated,
+            unconfirmed,
+            created_at,
+            version,
+        )
+
+
+def _put_page(world: World, edges: Sequence[UrdEdge]) -> None:
+    """Put edges that are sorted by concept. A concept may go on from the page before."""
+    for concept, group in groupby(edges, key=lambda edge: edge.id):
+        own = tuple(group)
+        world.dimensions.update(edge.dim_id for edge in own)
+        standing = tuple(edge for edge in own if not edge.is_root)
+        if standing:
+            world.urd_by_concept[concept] = world.urd_by_concept.get(concept, ()) + standing
+
+
+async def load_part(store: Store, space: SpaceId, tokens: Iterable[str], *, now: datetime) -> World:
+    """As much of a world as a text with these words can ask for; for a space that is too large to keep."""
+    rows = await store.all(Q["concepts_of_tokens"], space=space, tokens=list(tokens))
+    world = World()
+    world.version = await version_of(store, space)
+    await refresh(store, space, world, concepts=[row["id"] for row in rows], now=now)
+    return world
+
+
+async def refresh(
+    store: Store, space: SpaceId, world: World, *, concepts: Sequence[int], now: datetime
+) -> None:
+    """Read some concepts anew, with everything that hangs on them.
+
+    All is read before anything is changed: a reader of the world sees the old state or the new one.
+    """
+    wanted = list(dict.fromkeys(concepts))
+    async with store.transaction() as transaction:
+        rows = await transaction.all(Q["rows_of_concepts"], space=space, concepts=wanted)
+        found = await transaction.all(Q["edges_of_concepts"], space=space, concepts=wanted)
+        edges = [UrdEdge(**row) for row in found]
+        disputes = await _disputes(transaction, space, now=now, concepts=wanted)
+        around = {number for edge in edges for number in (edge.parent_id, edge.dim_id)} | disputes.parents
+        unknown = sorted(around - world.soas_by_id.keys() - set(wanted))
+        neighbours = await transaction.all(Q["rows_of_concepts"], space=space, concepts=unknown)
+    for concept in set(wanted) - {row["id"] for row in rows}:
+        world.drop_row(concept)
+    for row in (*rows, *neighbours):
+        world.put_row(SoasRow(**row))
+    for concept in wanted:
+        world.urd_by_concept.pop(concept, None)
+    _put_page(world, edges)
+    disputes.put(world, set(wanted))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Disputes:
+    """What is disputed, what was dismissed, and other names."""
+
+    pending: set[Slot]
+    dismissed: dict[tuple[int, int, int], datetime]
+    aliases: dict[str, int]
+    parents: set[int]
+    """What is said against an edge; its word must be known to know it again."""
+
+    def put(self, world: World, of: Collection[int]) -> None:
+        """Let this be all that is known of these concepts."""
+        world.pending_slots = {slot for slot in world.pending_slots if slot[0] not in of} | self.pending
+        world.dismissed = {
+            triple: at for triple, at in world.dismissed.items() if triple[0] not in of
+        } | self.dismissed
+        world.aliases = {
+            token: concept for token, concept in world.aliases.items() if concept not in of
+        } | self.aliases
+
+
+async def _disputes(
+    transaction: Transaction, space: SpaceId, *, now: datetime, concepts: list[int] | None
+) -> _Disputes:
+    pending = await transaction.all(Q["pending_slots"], space=space, concepts=concepts)
+    since = now - SETTLED_FOR
+    dismissed = await transaction.all(Q["dismissed_triples"], space=space, concepts=concepts, since=since)
+    aliases = await transaction.all(Q["aliases"], space=space, concepts=concepts)
+    return _Disputes(
+        pending={(row["concept_id"], row["dim_id"]) for row in pending},
+        dismissed={
+            (row["concept_id"], row["dim_id"], row["incoming_parent_id"]): row["at"] for row in dismissed
+        },
+        aliases={row["token"]: row["concept_id"] for row in aliases},
+        parents={row["incoming_parent_id"] for row in (*pending, *dismissed)},
+    )
+
+
+def _freeze_now_and_then(page: int) -> None:
+    if page % FREEZE_EVERY == 0:
+        _freeze()
+
+
+def _freeze() -> None:
+    # The young are collected first, or their garbage would be frozen with the rest.
+    gc.collect(0)
+    gc.freeze()
+
+
+log = structlog.get_logger(room="world")
+
+ROOM = "world"
+MOST_DUE = 10_000
+"""Lines of the log beyond which loading anew is quicker."""
+
+BYTES_PER_EDGE = 260
+BYTES_PER_CONCEPT = 420
+"""Measured on a million edges of a hundred thousand concepts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reloaded:
+    concepts: int
+    edges: int
+    pending: int
+    version: int
+    ms: int
+
+
+def weight(world: World) -> int:
+    """About how many bytes a world takes."""
+    edges = sum(map(len, world.urd_by_concept.values()))
+    return edges * BYTES_PER_EDGE + len(world.soas_by_token) * BYTES_PER_CONCEPT
+
+
+class Worlds:
+    """The worlds of one process by space."""
+
+    def __init__(self, store: Store, *, clock: Clock, stopwatch: Stopwatch, settings: WorldSettings) -> None:
+        self.stale_since: datetime | None = None
+        """Since when changes of others could not be followed."""
+        self._store = store
+        self._clock = clock
+        self._stopwatch = stopwatch
+        self._most = settings.world_spaces_in_memory
+        self._kept: BoundedCache[SpaceId, World] = BoundedCache(
+            ROOM, limit=settings.world_cache_mb * MEGABYTE, weigh=weight
+        )
+        self._locks: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def find(self, space: SpaceId) -> World | None:
+        """The world of a space if it is in memory; never waits."""
+        return self._kept.find(space)
+
+    def is_too_large(self, space: SpaceId) -> bool:
+        """Whether a space does not fit and must be asked for piece by piece."""
+        return bool(self._kept.degraded(space))
+
+    def held(self) -> list[SpaceId]:
+        return list(self._kept)
+
+    async def need(self, space: SpaceId) -> World:
+        """The world of a space, loaded if it is not in memory yet."""
+        async with self._locks[space]:
+            return self.find(space) or await self._load(space)
+
+    async def reload(self, space: SpaceId) -> Reloaded:
+        """Build the world of a space anew and swap it in; if that fails, the old one stays."""
+        began = self._stopwatch()
+        async with self._locks[space]:
+            world = await self._load(space)
+        return Reloaded(
+            concepts=len(world.soas_by_token),
+            edges=sum(map(len, world.urd_by_concept.values())),
+            pending=len(world.pending_slots),
+            version=world.version,
+            ms=round((self._stopwatch() - began) * 1000),
+        )
+
+    async def follow(self, space: SpaceId) -> None:
+        """Bring a space that is in memory up to date. With the store away the old state goes on being served."""
+        if space not in self._kept:
+            return
+        try:
+            async with self._locks[space]:
+                await self._follow(space)
+        except StoreDown as error:
+            self.stale_since = self.stale_since or self._clock()
+            log.warning("world not followed", space=space, error=error.message)
+            return
+        self.stale_since = None
+
+    async def changed(self, change: Change) -> None:
+        """What the listener calls when a version rose somewhere."""
+        space = change.what.space
+        if change.version == GONE:
+            self._kept.drop(space)
+            return
+        world = self.find(space)
+        if world is not None and world.version < change.version:
+            async with self._locks[space]:
+                await self._follow(space)
+            self.stale_since = None
+
+    async def _follow(self, space: SpaceId) -> None:
+        world = self._kept.find(space)
+        if world is not None and not await self._catch_up(space, world):
+            await self._load(space)
+
+    async def _catch_up(self, space: SpaceId, world: World) -> bool:
+        """Apply what the log has after the world's version; false if the log cannot tell all of it."""
+        due = await self._store.all(Q["log_after"], space=space, version=world.version, limit=MOST_DUE + 1)
+        if not due:
+            return await version_of(self._store, space) == world.version
+        if len(due) > MOST_DUE or due[0]["version"] > world.version + 1:
+            return False
+        concepts = [row["concept_id"] for row in due if row["concept_id"] is not None]
+        await refresh(self._store, space, world, concepts=concepts, now=self._clock())
+        world.version = due[-1]["version"]
+        return True
+
+    async def _load(self, space: SpaceId) -> World:
+        world = await load(self._store, space, now=self._clock())
+        # What changed while it was read was told to nobody yet who could have followed it.
+        await self._catch_up(space, world)
+        while len(self._kept) >= self._most and space not in self._kept:
+            self._kept.drop(next(iter(self._kept)))
+        self._kept.keep(space, world)
+        return world
+
+
+def check_worlds(worlds: Worlds) -> Check:
+    """Whether what is in memory is true, for `doctor`."""
+    if worlds.stale_since is None:
+        return ok("world.cache", f"{len(worlds.held())} spaces are in memory and up to date.")
+    return warn(
+        "world.cache",
+        f"What is in memory is stale since {worlds.stale_since.isoformat()}.",
+        "It catches up by itself when the database answers; look at `store.server` if this stays.",
+        stale_since=worlds.stale_since.isoformat(),
+    )

@@ -1,0 +1,428 @@
+"""What becomes of what a message asserted?
+
+The claims of a message wait as a row until a job writes them, all in one transaction that also marks the message
+as written: running it twice changes nothing. Who said it decides. A person's claim is written at once, a model's
+with less confidence; all others are quarantined unless they only say again what stands. A session that contradicts
+much that is well established is held.
+
+State a fact on purpose.
+
+It passes by thresholds and models: the edge stands at once, or a conflict waits with the highest priority. Whether a
+person or an agent stated it is told by the caller; only a person's word is certain, because an agent may repeat
+whatever it has read.
+
+What does an outcome do to the edge that a note showed?
+
+Acting on it speaks for the edge, finding it contradicted against it, once a cause; using, dismissing or deferring it
+says nothing. What a program reports outright has full weight, what was only inferred a quarter at most, and nothing any
+more once somebody tells outright, or a second look shows the contrary, within the same conversation. Which outcome it
+was is `outcomes`' matter.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any
+
+from festinger.errors import BadFact, TooLarge
+from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause
+from festinger.observability.metrics import WORLD_REFUSED
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.text.facts import parse_fact
+from festinger.world.conflicts import Incoming, find_conflict, item_json, open_conflict
+from festinger.world.model import (
+    INFERRED_WEIGHT,
+    Collision,
+    Desk,
+    Outcome,
+    Source,
+    Statement,
+    UrdEdge,
+    cap,
+    observed,
+)
+from festinger.world.quarantine import Sighting, admit_stated, quarantine
+from festinger.world.recollection import VOUCHED, Claim, Note, starting_confidence
+from festinger.world.state import Did, Stated, check_statement, state_in
+from festinger.world.write import Writing, rows_of, writing
+
+Q = queries_of("festinger.world")
+
+WELL_ESTABLISHED = 0.8
+SPIKE = 3
+SPIKE_WITHIN = timedelta(hours=1)
+
+MOST_CLAIMS = 200
+"""Claims of one message that are kept; a text with more of them is no conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """A message and what it asserted."""
+
+    message: str
+    agent: AgentId
+    session: SessionId
+    origin: Origin
+    text_hash: str
+    claims: Sequence[Claim]
+
+
+async def keep_claims(desk: Desk, transaction: Transaction, space: SpaceId, spoken: Spoken) -> bool:
+    """Keep what a message asserted for the job; false if there is nothing, or the message is known."""
+    if not spoken.claims:
+        return False
+    row = await transaction.maybe(
+        Q["put_cues"],
+        space=space,
+        message=spoken.message,
+        agent=spoken.agent,
+        session=spoken.session,
+        origin=spoken.origin.value,
+        text_hash=spoken.text_hash,
+        cues=json.dumps([asdict(claim) for claim in spoken.claims[:MOST_CLAIMS]]),
+        at=desk.clock(),
+    )
+    return row is not None
+
+
+async def write_claims(desk: Desk, space: SpaceId, message: str) -> list[Did | None]:
+    """Write what a message asserted; what became of each claim, none where it was quarantined or refused."""
+    async with writing(desk, space, by="message") as change:
+        row = await change.transaction.maybe(Q["take_cues"], space=space, message=message)
+        if row is None:
+            return []
+        done = [await _write(change, row, _claim(body)) for body in row["cues"]]
+        await change.transaction.run(Q["finish_cues"], space=space, message=message, now=change.now)
+    return done
+
+
+def _claim(body: dict[str, Any]) -> Claim:
+    return Claim(**{**body, "origin": Origin(body["origin"])})
+
+
+async def _write(change: Writing, row: dict[str, Any], claim: Claim) -> Did | None:
+    because = cause(
+        agent=AgentId(row["agent"]), session=SessionId(row["session_id"]), origin=claim.origin, at=row["at"]
+    )
+    change.cause, change.by = because, claim.origin.value
+    said = _statement(claim, because, message=row["message_id"])
+    sighting = Sighting(claim=claim, cause=because, text_hash=row["text_hash"], message=row["message_id"])
+    try:
+        check_statement(said)
+        if claim.is_retraction:
+            return await _retract(change, said)
+        return await _place(change, said, sighting)
+    except BadFact as error:
+        WORLD_REFUSED.labels(error.name).inc()
+        return None
+
+
+def _statement(claim: Claim, because: Cause, *, message: str) -> Statement:
+    return Statement(
+        concept=claim.concept,
+        parent=claim.parent,
+        dimension=claim.dimension,
+        is_isa=claim.is_isa,
+        confidence=starting_confidence(claim),
+        source=Source.INFERRED,
+        cause=because,
+        message=message,
+    )
+
+
+async def _place(change: Writing, said: Statement, sighting: Sighting) -> Did | None:
+    """Write a claim at once or quarantine it, by who said it."""
+    if said.is_of_person:
+        await admit_stated(change, sighting.claim)
+        return (await state_in(change, said)).did
+    existing = await _standing(change, said)
+    is_held = await _is_held(change, said, existing)
+    if existing is not None and existing.parent == said.parent:
+        return (await state_in(change, said)).did
+    if said.origin not in VOUCHED or is_held:
+        await quarantine(change, sighting)
+        return None
+    done = (await state_in(change, said)).did
+    if done is Did.CROWDED:
+        await quarantine(change, sighting)
+    return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Standing:
+    edge: UrdEdge
+    parent: str
+
+
+async def _standing(change: Writing, said: Statement) -> _Standing | None:
+    """The edge that stands where the claim would, without making rows for words of it."""
+    rows = await rows_of(change.transaction, change.space, (said.concept, said.dimension, said.parent))
+    if said.concept not in rows or said.dimension not in rows:
+        return None
+    edge = await change.slot(rows[said.concept].id, rows[said.dimension].id)
+    if edge is None:
+        return None
+    is_same = said.parent in rows and rows[said.parent].id == edge.parent_id
+    return _Standing(edge=edge, parent=said.parent if is_same else "")
+
+
+async def _is_held(change: Writing, said: Statement, existing: _Standing | None) -> bool:
+    """Whether the session is held by now; contradicting what is well established counts towards it."""
+    session = said.cause.session
+    collides = existing is not None and not existing.parent and existing.edge.confidence >= WELL_ESTABLISHED
+    if existing is not None and collides:
+        await _count_collision(change, said, existing.edge)
+    row = await change.transaction.maybe(Q["is_held"], space=change.space, session=session)
+    return row is not None
+
+
+async def _count_collision(change: Writing, said: Statement, edge: UrdEdge) -> None:
+    session = said.cause.session
+    is_held = await change.transaction.maybe(Q["is_held"], space=change.space, session=session)
+    if is_held:
+        return
+    await change.transaction.run(
+        Q["add_session_collision"],
+        space=change.space,
+        session=session,
+        concept=edge.id,
+        dim=edge.dim_id,
+        parent=said.parent,
+        at=change.now,
+    )
+    found = await change.transaction.value(
+        Q["session_collisions"], space=change.space, session=session, since=change.now - SPIKE_WITHIN
+    )
+    if int(found) >= SPIKE:
+        await change.transaction.run(
+            Q["hold_session"], space=change.space, session=session, collisions=found, now=change.now
+        )
+
+
+async def _retract(change: Writing, said: Statement) -> Did | None:
+    """A person takes back what stands: it stays, marked, until that is decided."""
+    if not said.is_of_person:
+        return None
+    rows = await rows_of(change.transaction, change.space, (said.concept, said.parent, said.dimension))
+    if len(rows) < len({said.concept, said.parent, said.dimension}):
+        return None
+    concept, parent, dim = rows[said.concept], rows[said.parent], rows[said.dimension]
+    existing = await change.slot(concept.id, dim.id)
+    if existing is None or existing.parent_id != parent.id:
+        return None
+    incoming = Incoming(
+        concept=concept,
+        parent=parent,
+        dim=dim,
+        is_isa=existing.is_isa,
+        confidence=said.confidence,
+        source=said.source,
+        origin=said.origin,
+        is_deliberate=False,
+        cause=said.cause,
+    )
+    opened = await open_conflict(change, incoming, existing=existing, kind=Collision.RETRACTION)
+    return Did.CONFLICT if opened.id else Did.SETTLED
+
+
+CERTAIN = 1.0
+MOST_FACTS = 100
+PATTERN = "iknowthat"
+
+NEW = frozenset({Did.ADDED, Did.REPLACED})
+INSERTED = "inserted"
+"""What a caller is told of a fact that was not there before; other outcomes keep their own word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A fact, and what became of it."""
+
+    said: Statement
+    stated: Stated
+
+
+def statement_of(fact: str, because: Cause, *, message: str | None = None) -> Statement:
+    """The statement that a fact makes; one that cannot be read or cannot stand is `BadFact`."""
+    parsed = parse_fact(fact)
+    said = Statement(
+        concept=parsed.concept,
+        parent=parsed.parent,
+        dimension=parsed.dimension,
+        is_isa=parsed.is_isa,
+        confidence=CERTAIN if because.origin is Origin.PERSON else cap(because.origin),
+        source=Source.GUTASK,
+        cause=because,
+        message=message,
+    )
+    check_statement(said)
+    return said
+
+
+async def iknowthat(
+    desk: Desk, space: SpaceId, facts: Sequence[str], *, because: Cause, message: str | None = None
+) -> list[Known]:
+    """State facts, all of them or none; when this returns they are in this process's memory too."""
+    if len(facts) > MOST_FACTS:
+        raise TooLarge(f"At most {MOST_FACTS} facts can be stated at once; these are {len(facts)}.")
+    if not facts:
+        raise BadFact("There is no fact.")
+    said = [statement_of(fact, because, message=message) for fact in facts]
+    async with writing(desk, space, by=because.origin.value, cause=because) as change:
+        known = []
+        for each in said:
+            if each.is_of_person:
+                await admit_stated(change, _known_claim(each))
+            known.append(Known(said=each, stated=await state_in(change, each)))
+    return known
+
+
+async def known_json(desk: Desk, space: SpaceId, known: Known) -> dict[str, Any]:
+    """What became of a fact, as every door tells it."""
+    said, stated = known.said, known.stated
+    if stated.conflict is not None:
+        async with desk.store.transaction() as transaction:
+            found = await find_conflict(transaction, space, stated.conflict)
+        return {"status": Did.CONFLICT.value, "conflict": await item_json(desk, space, found)}
+    edge = {
+        "concept": said.concept,
+        "parent": said.parent,
+        "dimension": said.dimension,
+        "is_isa": said.is_isa,
+        "confidence": stated.edge.confidence if stated.edge else said.confidence,
+        "source": str(stated.edge.source) if stated.edge else said.source.value,
+    }
+    status = INSERTED if stated.did in NEW else stated.did.value
+    return {"status": status, "edge": edge, "new_tokens": list(stated.new_tokens)}
+
+
+def _known_claim(said: Statement) -> Claim:
+    return Claim(
+        concept=said.concept,
+        parent=said.parent,
+        dimension=said.dimension,
+        is_isa=said.is_isa,
+        confidence=said.confidence,
+        pattern=PATTERN,
+        origin=said.origin,
+    )
+
+
+MOVING = (Outcome.ACTED, Outcome.CONTRADICTED)
+PASSIVE_SPAN = 0.10
+"""How far inferred outcomes may carry an edge away from where statements have put it."""
+
+
+async def observe(
+    desk: Desk,
+    space: SpaceId,
+    note: Note,
+    outcome: Outcome,
+    *,
+    cause: Cause,
+    weight: float = 1.0,
+    is_explicit: bool = True,
+) -> UrdEdge | None:
+    """Move what the world thinks of an edge; the edge, or none if it stands no more or nothing moved."""
+    if outcome not in MOVING:
+        return None
+    async with writing(desk, space, by="outcome", cause=cause) as change:
+        return await observe_in(change, note, outcome, cause=cause, weight=weight, is_explicit=is_explicit)
+
+
+async def observe_in(
+    change: Writing, note: Note, outcome: Outcome, *, cause: Cause, weight: float, is_explicit: bool
+) -> UrdEdge | None:
+    """The same within a change of the caller's."""
+    if outcome not in MOVING:
+        return None
+    row = await change.transaction.maybe(
+        Q["find_edge"],
+        space=change.space,
+        concept=note.concept,
+        parent=note.parent,
+        dimension=note.dimension,
+    )
+    if row is None:
+        return None
+    edge = await _without_inferred(change, UrdEdge(**row), outcome, because=cause, is_explicit=is_explicit)
+    if edge is None:
+        return None
+    share = weight if is_explicit else min(weight, INFERRED_WEIGHT)
+    confidence = await _confidence(change, edge, outcome, share=share, is_explicit=is_explicit)
+    moved = confidence - edge.confidence
+    if not await _is_new(
+        change, edge, outcome, because=cause, moved=moved, share=share, is_explicit=is_explicit
+    ):
+        return None
+    is_confirmed = is_explicit and outcome is Outcome.ACTED
+    confirmed = change.now if is_confirmed else edge.last_confirmed
+    return await change.revalue(edge._replace(confidence=confidence, last_confirmed=confirmed))
+
+
+async def _without_inferred(
+    change: Writing, edge: UrdEdge, outcome: Outcome, *, because: Cause, is_explicit: bool
+) -> UrdEdge | None:
+    """The edge without what was inferred before in this conversation and no longer counts; none if this does not
+    count either, because somebody told outright."""
+    before = await change.transaction.one(
+        Q["replace_inferred"],
+        space=change.space,
+        concept=edge.id,
+        parent=edge.parent_id,
+        dim=edge.dim_id,
+        agent=because.agent,
+        session=because.session,
+        day=because.day,
+        outcome=outcome.value,
+        is_explicit=is_explicit,
+    )
+    if before["told"] and not is_explicit:
+        return None
+    return edge._replace(confidence=edge.confidence - before["moved"])
+
+
+async def _confidence(
+    change: Writing, edge: UrdEdge, outcome: Outcome, *, share: float, is_explicit: bool
+) -> float:
+    origin = Origin(edge.origin)
+    moved = observed(edge.confidence, outcome, evidence=edge.evidence_count, weight=share, origin=origin)
+    if is_explicit:
+        return moved
+    so_far = await change.transaction.value(
+        Q["passive_movement"], space=change.space, concept=edge.id, parent=edge.parent_id, dim=edge.dim_id
+    )
+    anchor = edge.confidence - so_far
+    return float(min(max(moved, anchor - PASSIVE_SPAN), anchor + PASSIVE_SPAN))
+
+
+async def _is_new(
+    change: Writing,
+    edge: UrdEdge,
+    outcome: Outcome,
+    *,
+    because: Cause,
+    moved: float,
+    share: float,
+    is_explicit: bool,
+) -> bool:
+    row = await change.transaction.maybe(
+        Q["add_outcome"],
+        space=change.space,
+        concept=edge.id,
+        parent=edge.parent_id,
+        dim=edge.dim_id,
+        agent=because.agent,
+        session=because.session,
+        day=because.day,
+        origin=because.origin.value,
+        outcome=outcome.value,
+        is_explicit=is_explicit,
+        moved=moved,
+        weight=share,
+        at=change.now,
+    )
+    return row is not None

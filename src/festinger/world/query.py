@@ -1,0 +1,232 @@
+"""What stands around a concept?
+
+Walks from one word up to its parents and down to its children, a few steps each way, and stops at a number of
+words: what lies beyond is only counted. It reads the store, so it sees every space alike, loaded or not. How it is
+drawn is a door's matter.
+
+Why does the world believe what it believes of a concept?
+
+Everything that is known of one word: the parts of its score, its edges with who said them, what became of them,
+what is disputed and what is kept apart. An unknown word is answered with the nearest known spellings.
+
+What did the world look like at an earlier moment?
+
+Every edge that comes or goes leaves a row behind, so any earlier state can be rebuilt: rows that put an edge into its
+slot and rows that take it out, in order. How sure the world was of an edge is known as of the last time that it came.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any
+
+from festinger.errors import NoSuchConcept
+from festinger.ids import SpaceId
+from festinger.store.queries import queries_of
+from festinger.world.conflicts import Conflict, conflicts
+from festinger.world.graph import Slot
+from festinger.world.model import Desk, SoasRow, UrdEdge, effective
+from festinger.world.quarantine import Quarantined, quarantined
+from festinger.world.write import Op
+
+Q = queries_of("festinger.world")
+
+MOST_SPELLINGS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Believed:
+    """An edge in words, with who said it."""
+
+    edge: Mapping[str, Any]
+    causes: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    concept: SoasRow
+    effective: float
+    edges: Sequence[Believed]
+    history: Sequence[Mapping[str, Any]]
+    conflicts: Sequence[Conflict]
+    quarantine: Sequence[Quarantined]
+
+
+def why_json(found: Why) -> dict[str, Any]:
+    """All of it as every door shows it."""
+    return {**asdict(found), "concept": found.concept._asdict()}
+
+
+async def why(desk: Desk, space: SpaceId, token: str) -> Why:
+    """Everything that is known of a word."""
+    rows = await desk.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
+    if not rows:
+        raise await unknown_concept(desk, space, token)
+    names = ("name", "is_alias")
+    row = max(rows, key=lambda found: bool(found["is_alias"]))
+    concept = SoasRow(**{name: value for name, value in row.items() if name not in names})
+    return Why(
+        concept=concept,
+        effective=effective(concept),
+        edges=await _believed(desk, space, concept.id),
+        history=await desk.store.all(Q["history_of"], space=space, concept=concept.id),
+        conflicts=await conflicts(
+            desk, space, statuses=("pending", "resolved", "dismissed"), concept=concept.id
+        ),
+        quarantine=await quarantined(desk, space, statuses=None, concept=concept.token),
+    )
+
+
+async def _believed(desk: Desk, space: SpaceId, concept: int) -> list[Believed]:
+    found = []
+    for edge in await desk.store.all(Q["edges_named"], space=space, concept=concept):
+        causes = await desk.store.all(
+            Q["causes_of"], space=space, concept=concept, parent=edge["parent_id"], dim=edge["dim_id"]
+        )
+        found.append(Believed(edge=edge, causes=causes))
+    return found
+
+
+async def unknown_concept(desk: Desk, space: SpaceId, token: str) -> NoSuchConcept:
+    """What to say of a word that is not there."""
+    rows = await desk.store.all(Q["nearest_tokens"], space=space, beginning=f"{_escaped(token[:1])}%")
+    near = get_close_matches(token, [row["token"] for row in rows], n=MOST_SPELLINGS, cutoff=0.5)
+    listed = ", ".join(f"`{one}`" for one in near)
+    return NoSuchConcept(
+        f"There is no concept `{token[:64]}`.",
+        hint=f"The nearest known are {listed}." if near else None,
+        nearest=near,
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+MOST_WORDS = 60
+MOST_EDGES = 500
+"""Edges that one step reads; a word with more of them shows the most certain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """A word, and how far below the one in the middle it stands; above is negative."""
+
+    token: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearEdge:
+    concept: str
+    parent: str
+    dimension: str
+    is_isa: bool
+    confidence: float
+    last_confirmed: datetime | None
+    source: str
+    disputed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbourhood:
+    centre: str
+    words: Sequence[Near]
+    edges: Sequence[NearEdge]
+    beyond: Mapping[str, int]
+    """Words that have more neighbours than could be kept, with how many."""
+
+
+async def around(
+    desk: Desk,
+    space: SpaceId,
+    token: str,
+    *,
+    depth: int = 1,
+    dimension: str | None = None,
+    most: int = MOST_WORDS,
+) -> Neighbourhood:
+    """The neighbourhood of a word; an unknown one is `NoSuchConcept`."""
+    rows = await desk.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
+    if not rows:
+        raise await unknown_concept(desk, space, token)
+    row = max(rows, key=lambda found: bool(found["is_alias"]))
+    walk = _Walk(desk=desk, space=space, dimension=dimension, most=most, centre=row["token"])
+    walk.levels[row["token"]] = 0
+    await walk.go(row["id"], "edges_upwards", depth=depth)
+    await walk.go(row["id"], "edges_downwards", depth=depth)
+    return walk.seen()
+
+
+class _Walk:
+    """One walk in progress: which words were met where, and by which edges."""
+
+    def __init__(self, *, desk: Desk, space: SpaceId, dimension: str | None, most: int, centre: str) -> None:
+        self._desk, self._space, self._dimension, self._most = desk, space, dimension, most
+        self._centre = centre
+        self.levels: dict[str, int] = {}
+        self._edges: dict[tuple[str, str, str], NearEdge] = {}
+        self._beyond: dict[str, set[str]] = {}
+
+    async def go(self, start: int, query: str, *, depth: int) -> None:
+        """Walk in one direction, step by step."""
+        step, near, far = (-1, "concept", "parent") if query == "edges_upwards" else (1, "parent", "concept")
+        ids = {start}
+        for level in range(1, depth + 1):
+            rows = await self._desk.store.all(
+                Q[query],
+                space=self._space,
+                concepts=sorted(ids),
+                dimension=self._dimension,
+                limit=MOST_EDGES,
+            )
+            far_id = "parent_id" if far == "parent" else "id"
+            ids = {row[far_id] for row in rows if self._meet(row, near=near, far=far, level=step * level)}
+            if not ids:
+                return
+
+    def _meet(self, row: Mapping[str, Any], *, near: str, far: str, level: int) -> bool:
+        """Take an edge in; whether its far end is a word that was not met before."""
+        token, is_new = row[far], row[far] not in self.levels
+        if is_new and len(self.levels) >= self._most:
+            self._beyond.setdefault(row[near], set()).add(token)
+            return False
+        self.levels.setdefault(token, level)
+        edge = NearEdge(**{name: row[name] for name in NearEdge.__slots__})
+        self._edges[edge.concept, edge.parent, edge.dimension] = edge
+        return is_new
+
+    def seen(self) -> Neighbourhood:
+        words = [Near(token=token, level=level) for token, level in self.levels.items()]
+        return Neighbourhood(
+            centre=self._centre,
+            words=sorted(words, key=lambda word: (word.level, word.token)),
+            edges=[self._edges[key] for key in sorted(self._edges)],
+            beyond={token: len(others) for token, others in sorted(self._beyond.items())},
+        )
+
+
+COMES = (Op.ADD, Op.RESTORE)
+
+
+def replayed(steps: Iterable[tuple[Op, UrdEdge]]) -> dict[Slot, UrdEdge]:
+    """The edges that stand after all steps, roots left out."""
+    standing: dict[Slot, UrdEdge] = {}
+    for op, edge in steps:
+        if op in COMES:
+            standing[edge.slot] = edge
+        else:
+            standing.pop(edge.slot, None)
+    return {slot: edge for slot, edge in standing.items() if not edge.is_root}
+
+
+async def as_of(desk: Desk, space: SpaceId, moment: datetime) -> dict[Slot, UrdEdge]:
+    """The edges that stood at a moment, by slot."""
+    rows = await desk.store.all(Q["history_until"], space=space, until=moment)
+    steps = [(Op(row.pop("op")), row) for row in rows]
+    return replayed((op, _edge(row)) for op, row in steps)
+
+
+def _edge(row: dict[str, object]) -> UrdEdge:
+    return UrdEdge(**{name: value for name, value in row.items() if name != "n"})  # type: ignore[arg-type]

@@ -1,0 +1,184 @@
+"""What does a conversation bring to mind, and what does it leave behind?
+
+The face of the room towards whoever serves conversations. Recollecting reads memory alone and waits for nobody: a
+space that is not loaded yet is told apart from one that has nothing to say. Counting and claiming come after the
+request, in slices that hold up nothing else.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.observability.metrics import WORLD_ZERO_HITS
+from festinger.store.pool import Transaction
+from festinger.world.counts import SENTENCES_FROM, Encounters, Sentence, source_hash
+from festinger.world.erase import Forgotten, forget_session
+from festinger.world.graph import World, Worlds, load_part
+from festinger.world.learn import Spoken, keep_claims
+from festinger.world.model import Desk
+from festinger.world.recollection import (
+    CLAIMED_CHARS,
+    SPEAKERS,
+    Heard,
+    Read,
+    Recollection,
+    claims,
+    countable,
+    heard,
+    heard_from,
+    read,
+    recollect,
+    sentence_at,
+)
+
+SLICE_CHARS = 4096
+"""Read at once where nobody waits: about a millisecond."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A text and who said it, as the door knows."""
+
+    text: str
+    origin: Origin
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a conversation happens."""
+
+    space: SpaceId
+    agent: AgentId
+    session: SessionId
+
+
+class Recollector:
+    """What one process brings to mind."""
+
+    def __init__(self, desk: Desk, worlds: Worlds, encounters: Encounters) -> None:
+        self.desk = desk
+        self.worlds = worlds
+        self.encounters = encounters
+
+    def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+        """What is known of unseen texts, newest first; none while the space is not loaded."""
+        world = self.worlds.find(place.space)
+        return None if world is None else self._recollect(place, world, texts)
+
+    async def recollect_in_part(self, place: Place, texts: Sequence[Said]) -> Recollection:
+        """The same for a space that is too large to keep: the database is asked for the words of the texts."""
+        words = {word for said in texts for word in read(said.text, said.origin, World()).words}
+        world = await load_part(self.desk.store, place.space, words, now=self.desk.clock())
+        return self._recollect(place, world, texts)
+
+    def _recollect(self, place: Place, world: World, texts: Sequence[Said]) -> Recollection:
+        now, terms = self.desk.clock(), self.desk.terms(place.space)
+        told = self._heard(world, texts, chars=terms.recollect_max_chars, zipf=terms.common_word_zipf)
+        past = self.encounters.past(place.space, place.session)
+        found = recollect(world, told, now=now, terms=terms, past=past)
+        WORLD_ZERO_HITS.inc(len(found.zero_hits))
+        if found.zero_hit_lines:
+            noted = [token for token in found.zero_hits if token not in past.noted][: terms.zero_hit_max]
+            self.encounters.note_unknown(place.space, place.session, noted)
+        return found
+
+    def _heard(self, world: World, texts: Sequence[Said], *, chars: int, zipf: float) -> list[Heard]:
+        """As much of the texts as a request may read, and the claims of the newest spoken part of it."""
+        told, claimed, is_common = [], CLAIMED_CHARS, self._is_common(zipf)
+        for said in texts:
+            text = said.text[-chars:] if chars > 0 else ""
+            chars -= len(text)
+            may_claim = claimed if said.origin in SPEAKERS else 0
+            told.append(heard(text, said.origin, world, is_common=is_common, claim_chars=may_claim))
+            claimed -= len(text) if may_claim else 0
+        return told
+
+    async def count(self, place: Place, said: Said) -> bool:
+        """Count the words of a text that the session has not seen; false if it has, or the space is not loaded."""
+        world = self.worlds.find(place.space)
+        if world is None or not self.encounters.admit(
+            place.space, place.session, said.text, origin=said.origin
+        ):
+            return False
+        counted: set[str] = set()
+        for piece in slices(said.text):
+            self._count_piece(place, world, said, piece=piece, counted=counted)
+            await asyncio.sleep(0)
+        return True
+
+    def _count_piece(self, place: Place, world: World, said: Said, *, piece: str, counted: set[str]) -> None:
+        terms, now = self.desk.terms(place.space), self.desk.clock()
+        got = read(piece, said.origin, world)
+        self.encounters.see(place.space, place.session, filter(world.knows, got.words), now=now)
+        found = countable(got, world, terms=terms, is_common=self.desk.is_common)
+        for word, token in found.items():
+            if word in counted:
+                continue
+            counted.add(word)
+            since = self.encounters.count(place.space, word, origin=said.origin, now=now)
+            row = world.row(word)
+            if (row.encounter_count if row else 0) + since >= SENTENCES_FROM:
+                sentence = self._sentence(place, got, said, text=sentence_at(got, token))
+                self.encounters.keep_sentence(place.space, word, sentence)
+
+    def _sentence(self, place: Place, got: Read, said: Said, *, text: str) -> Sentence:
+        return Sentence(text=text, origin=got.origin, session=place.session, message=said.message)
+
+    def spoken(self, place: Place, said: Said, *, unvouched: Collection[str] = ()) -> Spoken | None:
+        """What a message asserts; none if nothing, or if the space is not loaded.
+
+        `unvouched` are the words of tool and document texts of the same session.
+        """
+        world = self.worlds.find(place.space)
+        if world is None or said.message is None:
+            return None
+        is_common = self._is_common(self.desk.terms(place.space).common_word_zipf)
+        found = claims(read(said.text, said.origin, world), world, is_common=is_common)
+        if not found:
+            return None
+        return Spoken(
+            message=said.message,
+            agent=place.agent,
+            session=place.session,
+            origin=said.origin,
+            text_hash=source_hash(said.text),
+            claims=[
+                replace(claim, origin=heard_from(said.origin, claim, unvouched=unvouched)) for claim in found
+            ],
+        )
+
+    async def learn(
+        self,
+        transaction: Transaction,
+        place: Place,
+        said: Said,
+        *,
+        unvouched: Collection[str] = (),
+    ) -> bool:
+        """Keep what a message asserts for the write job, and ask for the job; false if there is nothing."""
+        spoken = self.spoken(place, said, unvouched=unvouched)
+        if spoken is None or not await keep_claims(self.desk, transaction, place.space, spoken):
+            return False
+        await self.desk.ask_to_learn(transaction, place.space, spoken.message)
+        return True
+
+    async def forget_session(self, space: SpaceId, session: SessionId, *, by: str) -> Forgotten:
+        """Erase everything that only this session said, also what is not written yet."""
+        self.encounters.forget(space, session)
+        return await forget_session(self.desk, space, session, by=by)
+
+    def _is_common(self, zipf: float) -> Callable[[str], bool]:
+        return lambda token: self.desk.is_common(token, zipf)
+
+
+def slices(text: str) -> Iterator[str]:
+    """A text in pieces that are quickly read, cut between words."""
+    start = 0
+    while start < len(text):
+        end = min(start + SLICE_CHARS, len(text))
+        if end < len(text) and (space := text.rfind(" ", start, end)) > start:
+            end = space
+        yield text[start:end]
+        start = end

@@ -1,0 +1,335 @@
+"""What would be thought of an edge if some had never spoken?
+
+Pure decisions. An edge is told again from who is left: it begins as it came, if whoever brought it is still believed,
+else as the first who is left said it; then every other cause and every outcome moves it in order of time, by the very
+steps by which they once did. What moved it without leaving a trace is carried over. Whose words are left is
+`repairing`'s matter.
+
+What is left in the tables of who spoke for an edge?
+
+Reads causes, votes in quarantine, outcomes and the beginning of edges for `retelling`; from the tables, and from rows
+that were taken out of them and are kept as JSON.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Any
+
+from festinger.ids import AgentId, Cause, Origin, SessionId
+from festinger.store.queries import queries_of
+from festinger.world.learn import PASSIVE_SPAN
+from festinger.world.model import ADMITTED, Outcome, Source, UrdEdge
+from festinger.world.model import observed as world_observed
+from festinger.world.quarantine import Votes, is_admissible
+from festinger.world.recollection import VOUCHED
+from festinger.world.state import corroborate
+from festinger.world.write import Writing
+
+PLAIN = frozenset({"stated", "weak", "repair"})
+"""Reasons for which an edge comes as its causes said it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Birth:
+    """An edge as it came into its slot, when and by which way."""
+
+    edge: UrdEdge
+    at: datetime
+    reason: str
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nobody decided that it stands."""
+        return self.reason in PLAIN
+
+    def is_believed(self, taken: Iterable[datetime], *, is_kept: bool) -> bool:
+        """Whether the edge is to begin as it came rather than as the first cause said it: where it was decided, or
+        where what the causes said was not kept, unless something of it was said before and is taken back now."""
+        is_its_own = not self.is_plain or not is_kept
+        return is_its_own and all(at > self.at for at in taken)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """A cause, with what it said."""
+
+    cause: Cause
+    at: datetime
+    last_at: datetime
+    is_isa: bool
+    confidence: float
+    source: Source
+    from_quarantine: bool = False
+    is_read: bool = False
+    """Whether it was read in a text rather than stated."""
+    is_kept: bool = True
+    """Whether what it said is known; that was not always kept."""
+    writing: str | None = None
+    """Which model call wrote it; one that read texts of several sessions has a cause for each, and one voice."""
+
+    @property
+    def origin(self) -> Origin:
+        return self.cause.origin
+
+    @property
+    def is_deliberate(self) -> bool:
+        return self.source is Source.GUTASK
+
+    @property
+    def is_of_person(self) -> bool:
+        return self.origin is Origin.PERSON
+
+    @property
+    def is_vouched(self) -> bool:
+        """Whether it makes an edge alone."""
+        return self.origin in VOUCHED or not self.is_read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """An outcome that moved an edge."""
+
+    at: datetime
+    outcome: Outcome
+    is_explicit: bool
+    moved: float
+    weight: float | None = None
+    """None where only the movement is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """A cause that speaks for a quarantined statement, and in which text it did."""
+
+    cause: Cause
+    text: str
+    at: datetime
+
+
+def votes_in(votes: Iterable[Vote]) -> Votes:
+    """How much these are together."""
+    said = list(votes)
+    return Votes(
+        causes=len({each.cause for each in said}),
+        sessions=len({each.cause.session for each in said}),
+        texts=len({each.text for each in said}),
+        days=len({each.cause.day for each in said}),
+    )
+
+
+def tipping(votes: Sequence[Vote], *, min_causes: int) -> Vote | None:
+    """The vote, in order of time, with which there were enough; none if there are not."""
+    ordered = sorted(votes, key=lambda vote: (vote.at, vote.cause.session, vote.text))
+    for number, vote in enumerate(ordered, start=1):
+        if is_admissible(votes_in(ordered[:number]), min_causes=min_causes):
+            return vote
+    return None
+
+
+def effective(heard: Iterable[Heard], votes: Sequence[Vote], *, min_causes: int) -> list[Heard]:
+    """Those whose words made the edge or spoke for it when it stood, in order of time; none if they would not have made
+    it. What texts said before, while nobody vouched for it and there were not enough of them, was only a vote."""
+    voices = sorted(heard, key=_order)
+    vouched = next((each.at for each in voices if each.is_vouched), None)
+    tip = tipping(votes, min_causes=min_causes)
+    if tip is None or (vouched is not None and vouched <= tip.at):
+        return [each for each in voices if vouched is not None and each.at >= vouched]
+    made = [
+        replace(each, confidence=ADMITTED, from_quarantine=True) for each in voices if each.cause == tip.cause
+    ]
+    return [*made, *(each for each in voices if each.at > tip.at and each.cause != tip.cause)]
+
+
+def begun(birth: Birth, heard: Sequence[Heard], *, is_believed: bool) -> tuple[UrdEdge, list[Heard]]:
+    """The edge at its beginning, and who said it again after that."""
+    if is_believed or not heard:
+        return birth.edge, [each for each in heard if each.at > birth.at]
+    first, *others = heard
+    edge = birth.edge._replace(
+        is_isa=first.is_isa,
+        confidence=first.confidence,
+        last_confirmed=first.at,
+        source=first.source.value,
+        origin=first.origin.value,
+        evidence_count=0,
+        person_stated=first.is_of_person,
+        unconfirmed=first.from_quarantine,
+        created_at=first.at,
+    )
+    is_one = [each.writing and (each.writing, each.at) == (first.writing, first.at) for each in others]
+    return edge, [each for each, same in zip(others, is_one, strict=True) if not same]
+
+
+def retell(
+    birth: Birth, heard: Iterable[Heard], outcomes: Iterable[Observed], *, is_believed: bool
+) -> UrdEdge:
+    """The edge as those who are left make it. `is_believed` says whether it may begin as it came."""
+    voices = sorted(heard, key=_order)
+    edge, again = begun(birth, voices, is_believed=is_believed)
+    start = birth.at if is_believed else edge.created_at or birth.at
+    moves = [each for each in outcomes if each.moved and each.at >= start]
+    counted: set[tuple[str, datetime]] = set()
+    passive = 0.0
+    steps: list[Heard | Observed] = [*again, *moves]
+    for each in sorted(steps, key=lambda step: step.at):
+        if isinstance(each, Observed):
+            before = edge.confidence
+            edge = edge._replace(confidence=_observed(edge, each, passive=passive))
+            passive = 0.0 if each.is_explicit else passive + edge.confidence - before
+        elif each.writing is None or (each.writing, each.at) not in counted:
+            edge, passive = corroborate(edge, each, is_new=True), 0.0
+            counted |= {(each.writing, each.at)} if each.writing else set()
+    return edge._replace(last_confirmed=_last(edge, voices, moves))
+
+
+def _order(heard: Heard) -> tuple[datetime, bool, str, str]:
+    return heard.at, not heard.is_vouched, heard.cause.agent, heard.cause.session
+
+
+def _observed(edge: UrdEdge, found: Observed, *, passive: float) -> float:
+    if found.weight is None:
+        return min(max(edge.confidence + found.moved, 0.0), 1.0)
+    moved = world_observed(
+        edge.confidence,
+        found.outcome,
+        evidence=edge.evidence_count,
+        weight=found.weight,
+        origin=Origin(edge.origin),
+    )
+    if found.is_explicit:
+        return moved
+    anchor = edge.confidence - passive
+    return min(max(moved, anchor - PASSIVE_SPAN), anchor + PASSIVE_SPAN)
+
+
+def _last(edge: UrdEdge, heard: Iterable[Heard], outcomes: Iterable[Observed]) -> datetime | None:
+    acted = [each.at for each in outcomes if each.is_explicit and each.outcome is Outcome.ACTED]
+    moments = [each.last_at for each in heard] + acted
+    return max([*moments, *([edge.last_confirmed] if edge.last_confirmed else [])], default=None)
+
+
+def carried_over(present: UrdEdge, told: UrdEdge, without: UrdEdge) -> UrdEdge:
+    """What stands, without some: `told` is what the traces of all give, `without` what those of the rest give. Where
+    all is told by traces that is `without`; what left none stays."""
+    moved = present.confidence - told.confidence
+    confidence = without.confidence if not moved else min(max(without.confidence + moved, 0.0), 1.0)
+    evidence = max(without.evidence_count + present.evidence_count - told.evidence_count, 0)
+    is_told = present.last_confirmed == told.last_confirmed
+    return without._replace(
+        confidence=confidence,
+        evidence_count=evidence,
+        last_confirmed=without.last_confirmed if is_told else present.last_confirmed,
+        source=without.source if present.source == told.source else present.source,
+        unconfirmed=without.unconfirmed and (present.unconfirmed or not told.unconfirmed),
+        version=present.version,
+    )
+
+
+Q = queries_of("festinger.world")
+
+Triple = tuple[int, int, int]
+"""A concept, its parent and the dimension."""
+
+REPAIR = "repair"
+"""Why edges come and go when a source is taken back, as history has it."""
+
+
+def triple_of(row: Mapping[str, Any]) -> Triple:
+    return row["id"], row["parent_id"], row["dim_id"]
+
+
+def named(triple: Triple) -> dict[str, int]:
+    return dict(zip(("concept", "parent", "dim"), triple, strict=True))
+
+
+async def rows_about(change: Writing, query: str, triple: Triple) -> Sequence[dict[str, Any]]:
+    return await change.transaction.all(Q[query], space=change.space, **named(triple))
+
+
+async def heard_of(change: Writing, triple: Triple) -> list[Heard]:
+    """Who said a triple."""
+    return [heard(row) for row in await rows_about(change, "heard_of", triple)]
+
+
+async def votes_for(change: Writing, triple: Triple) -> list[Vote]:
+    """What texts say for a triple."""
+    return [vote(row) for row in await rows_about(change, "votes_for_triple", triple)]
+
+
+async def observed_of(change: Writing, triple: Triple) -> list[Observed]:
+    """What came of notes that showed it."""
+    return [observed(row) for row in await rows_about(change, "outcomes_of_edge", triple)]
+
+
+async def makers_of(change: Writing, triple: Triple) -> list[Heard]:
+    """Those of whom an edge would be made, in order of time; none if they would not make it."""
+    voices, votes = await heard_of(change, triple), await votes_for(change, triple)
+    return effective(voices, votes, min_causes=change.terms.quarantine_min_causes)
+
+
+async def birth_of(change: Writing, triple: Triple) -> Birth | None:
+    """How a triple last came into its slot; none if it never did."""
+    for row in await rows_about(change, "birth_of", triple):
+        at, reason = row.pop("at"), row.pop("reason")
+        return Birth(edge=UrdEdge(**row), at=at, reason=reason)
+    return None
+
+
+def asked_for(row: Mapping[str, Any]) -> Birth:
+    """The edge that a conflict asks for."""
+    edge = UrdEdge(
+        id=row["concept_id"],
+        parent_id=row["incoming_parent_id"],
+        dim_id=row["dim_id"],
+        is_isa=bool(row["incoming_is_isa"]),
+        confidence=row["incoming_confidence"] or 0.0,
+        last_confirmed=row["created_at"],
+        source=row["incoming_source"] or Source.INFERRED.value,
+        origin=row["incoming_origin"] or Origin.JOB.value,
+        person_stated=row["incoming_origin"] == Origin.PERSON,
+        created_at=row["created_at"],
+    )
+    return Birth(edge=edge, at=row["created_at"], reason=REPAIR)
+
+
+def _cause(row: Mapping[str, Any]) -> Cause:
+    return Cause(
+        agent=AgentId(row["agent"]),
+        session=SessionId(row["session_id"]),
+        day=row["day"] if isinstance(row["day"], date) else date.fromisoformat(row["day"]),
+        origin=Origin(row["origin"]),
+    )
+
+
+def _moment(value: datetime | str) -> datetime:
+    return value if isinstance(value, datetime) else datetime.fromisoformat(value)
+
+
+def heard(row: Mapping[str, Any]) -> Heard:
+    return Heard(
+        cause=_cause(row),
+        at=_moment(row["at"]),
+        last_at=_moment(row["last_at"] or row["at"]),
+        is_isa=row["is_isa"] is not False,
+        confidence=row["confidence"] or 0.0,
+        source=Source(row["source"] or Source.INFERRED),
+        from_quarantine=bool(row["from_quarantine"]),
+        is_read=row["message_id"] is not None,
+        is_kept=row["confidence"] is not None,
+        writing=row["prompt_hash"],
+    )
+
+
+def observed(row: Mapping[str, Any]) -> Observed:
+    return Observed(
+        at=_moment(row["at"]),
+        outcome=Outcome(row["outcome"]),
+        is_explicit=row["is_explicit"],
+        moved=row["moved"],
+        weight=row["weight"],
+    )
+
+
+def vote(row: Mapping[str, Any]) -> Vote:
+    return Vote(cause=_cause(row), text=row["text_hash"], at=_moment(row["at"]))

@@ -1,0 +1,319 @@
+"""How does the world change?
+
+Every change runs under the write lock of its space, which is the row that counts its versions. What changed and
+what became of each edge is gathered and written at the end, with one rise of the version and one word to the
+other processes; then this process follows its own log like any other. A transaction that fails leaves no trace,
+neither in the tables nor in memory.
+
+Which number has a word, and which words are dimensions?
+
+Words get their rows when an edge first needs them or when their counts are written. A dimension is a word with a
+root: a row that stands in itself, which keeps its slot from ever being written. Six dimensions are there from the
+start. How often words were met is `encounters`' matter.
+
+What stood in which slot before a decision, and what after?
+
+`Places` gathers it while a decision is carried out; the item of the queue keeps it, and undoing reads it back.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import NotFound, Refused, UndoBlocked
+from festinger.ids import Cause, Origin, SpaceId
+from festinger.settings.beliefs import WorldSettings
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.world.graph import Slot
+from festinger.world.model import LONGEST_CHAIN, Desk, SoasRow, Source, UrdEdge, edge_from_json
+
+Q = queries_of("festinger.world")
+
+
+class Kind(StrEnum):
+    """What a line of the log says has changed."""
+
+    EDGE = "edge"
+    CONCEPT = "concept"
+    QUEUE = "queue"
+    ALIAS = "alias"
+    FORGOTTEN = "forgotten"
+
+
+class Op(StrEnum):
+    """What became of an edge. The first two put it into its slot, the others take it out."""
+
+    ADD = "add"
+    RESTORE = "restore"
+    REPLACE = "replace"
+    MOVE = "move"
+    REMOVE = "remove"
+
+
+@dataclass(slots=True, kw_only=True)
+class Writing:
+    """One change in progress."""
+
+    desk: Desk
+    transaction: Transaction
+    space: SpaceId
+    version: int
+    """The version that this change makes."""
+    now: datetime
+    terms: WorldSettings
+    by: str
+    cause: Cause | None = None
+    changed: dict[tuple[Kind, int | None, int | None], None] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    places: int = 0
+    """Places of history that were taken by other ways than `keep`."""
+
+    def log(self, kind: Kind, concept: int | None, dim: int | None = None) -> None:
+        """Have the other processes look again at this."""
+        self.changed[kind, concept, dim] = None
+
+    def keep(self, op: Op, edge: UrdEdge, *, reason: str, conflict: UUID | None = None) -> None:
+        """Write down what becomes of an edge."""
+        self.log(Kind.EDGE, edge.id, edge.dim_id)
+        row = edge._asdict() | {
+            "version": self.version,
+            "n": self.places + len(self.history) + 1,
+            "op": op.value,
+        }
+        row |= {"reason": reason, "conflict": conflict, "by": self.by, "at": self.now, "space": self.space}
+        self.history.append(row | {"created_at": edge.created_at or self.now})
+
+    async def tell(self, name: str, subject: str, **payload: Any) -> None:
+        """Write down what happened, for whoever wants to hear of it."""
+        await self.desk.outbox.emit(
+            self.transaction,
+            name,
+            space=self.space,
+            subject=subject,
+            payload=payload,
+            agent=self.cause.agent if self.cause else None,
+            session=self.cause.session if self.cause else None,
+        )
+
+    async def slot(self, concept: int, dim: int) -> UrdEdge | None:
+        """The edge that stands in a slot, as the table has it."""
+        row = await self.transaction.maybe(Q["slot"], space=self.space, concept=concept, dim=dim)
+        return UrdEdge(**row) if row else None
+
+    async def chain(self, concept: int, dim: int) -> list[int]:
+        """What stands above a concept in a dimension."""
+        rows = await self.transaction.all(
+            Q["ancestors"], space=self.space, concept=concept, dim=dim, limit=LONGEST_CHAIN
+        )
+        return [row["parent_id"] for row in rows]
+
+    async def would_cycle(self, concept: int, parent: int, dim: int) -> bool:
+        above = await self.chain(parent, dim)
+        return concept == parent or concept in above or len(above) >= LONGEST_CHAIN
+
+    async def put(self, edge: UrdEdge, *, reason: str, op: Op = Op.ADD, conflict: UUID | None = None) -> bool:
+        """Let an edge stand in its slot; false if the slot is taken after all."""
+        stored = edge._replace(version=self.version, created_at=edge.created_at or self.now)
+        if not await self.transaction.maybe(Q["put_edge"], space=self.space, **stored._asdict()):
+            return False
+        self.keep(op, stored, reason=reason, conflict=conflict)
+        return True
+
+    async def take(self, edge: UrdEdge, *, reason: str, op: Op, conflict: UUID | None = None) -> None:
+        """Take an edge out of its slot, into history."""
+        await self.transaction.run(Q["clear_slot"], space=self.space, concept=edge.id, dim=edge.dim_id)
+        self.keep(op, edge, reason=reason, conflict=conflict)
+
+    async def revalue(self, edge: UrdEdge) -> UrdEdge:
+        """Keep what an edge is held to be worth now."""
+        stored = edge._replace(version=self.version)
+        await self.transaction.run(Q["move_edge_values"], space=self.space, **stored._asdict())
+        self.log(Kind.EDGE, edge.id, edge.dim_id)
+        return stored
+
+    async def finish(self) -> None:
+        """Write what was gathered; nothing if nothing changed."""
+        if not self.changed:
+            return
+        kinds, concepts, dims = zip(*self.changed, strict=True)
+        await self.transaction.run(
+            Q["log_change"],
+            space=self.space,
+            version=self.version,
+            kinds=[kind.value for kind in kinds],
+            concepts=list(concepts),
+            dims=list(dims),
+            at=self.now,
+        )
+        if self.history:
+            await self.transaction.run_many(Q["keep_history"], self.history)
+        await self.transaction.run(Q["raise_world"], space=self.space, version=self.version)
+
+
+@asynccontextmanager
+async def writing(
+    desk: Desk, space: SpaceId, *, by: str, cause: Cause | None = None, patient: bool = False
+) -> AsyncIterator[Writing]:
+    """Change the world of a space. Afterwards this process has seen the change."""
+    async with desk.store.transaction(patient=patient) as transaction:
+        change = await begin(desk, transaction, space, by=by, cause=cause)
+        yield change
+        await change.finish()
+    if change.changed:
+        await desk.follow(space)
+
+
+async def begin(
+    desk: Desk, transaction: Transaction, space: SpaceId, *, by: str, cause: Cause | None = None
+) -> Writing:
+    """Take the write lock of a space within a transaction of the caller's, who then calls `finish`, and
+    `follow` once it is committed."""
+    return Writing(
+        desk=desk,
+        transaction=transaction,
+        space=space,
+        version=await hold(transaction, space) + 1,
+        now=desk.clock(),
+        terms=desk.terms(space),
+        by=by,
+        cause=cause,
+    )
+
+
+async def hold(transaction: Transaction, space: SpaceId) -> int:
+    """Take the write lock of a space until the transaction ends; the version that the space has. Whoever holds other
+    locks beside it takes this one first."""
+    row = await transaction.maybe(Q["lock_world"], space=space) or await _first_lock(transaction, space)
+    return int(row["version"])
+
+
+async def _first_lock(transaction: Transaction, space: SpaceId) -> Any:
+    try:
+        await transaction.run(Q["begin_world"], space=space)
+    except Refused as error:
+        raise NotFound(f"There is no space `{space}`.", hint="`festinger spaces list` shows them.") from error
+    return await transaction.one(Q["lock_world"], space=space)
+
+
+SEED_DIMENSIONS = ("type", "membership", "runs-on", "tech", "owned-by", "geography")
+TYPE = "type"
+MEMBERSHIP = "membership"
+
+
+def is_misplaced(dimension: str | None, *, is_isa: bool) -> bool:
+    """Whether an edge of this flavor does not fit a seed dimension: `type` holds kinds, the others hold parts.
+    Other dimensions hold either."""
+    return dimension in SEED_DIMENSIONS and is_isa != (dimension == TYPE)
+
+
+async def rows_of(transaction: Transaction, space: SpaceId, tokens: Iterable[str]) -> dict[str, SoasRow]:
+    """The rows of words that have one, by the name that was asked for."""
+    rows = await transaction.all(Q["rows_of_tokens"], space=space, tokens=list(tokens))
+    # A name that was given to another concept means that one, also if it had a row of its own before.
+    rows.sort(key=lambda row: bool(row.pop("is_alias")))
+    return {row.pop("name"): SoasRow(**row) for row in rows}
+
+
+async def ensured(change: Writing, tokens: Iterable[str]) -> tuple[Mapping[str, SoasRow], tuple[str, ...]]:
+    """The rows of words, made where they were missing, and which were."""
+    wanted = list(dict.fromkeys(tokens))
+    found = await rows_of(change.transaction, change.space, wanted)
+    missing = [token for token in wanted if token not in found]
+    if not missing:
+        return found, ()
+    rows = await change.transaction.all(Q["add_tokens"], space=change.space, tokens=missing)
+    return await rows_of(change.transaction, change.space, wanted), tuple(row["token"] for row in rows)
+
+
+async def ensure_dimensions(change: Writing, rows: Iterable[SoasRow]) -> None:
+    """Give dimensions that have none their root."""
+    wanted = {row.id: row for row in rows}
+    found = await change.transaction.all(Q["roots_among"], space=change.space, concepts=list(wanted))
+    rooted = {row["dim_id"] for row in found}
+    for row in (row for dim, row in wanted.items() if dim not in rooted):
+        await change.put(_root(row.id), reason="root", op=Op.ADD)
+        await change.tell(
+            "dimension_created", f"concept:{row.id}", dim_id=row.id, token=row.token, by=change.by
+        )
+
+
+async def bootstrap(desk: Desk, space: SpaceId) -> None:
+    """Give a space the dimensions that every space has; nothing if it has them."""
+    async with writing(desk, space, by="festinger") as change:
+        rows, _ = await ensured(change, SEED_DIMENSIONS)
+        await ensure_dimensions(change, [rows[token] for token in SEED_DIMENSIONS])
+
+
+async def dimensions(desk: Desk, space: SpaceId) -> dict[str, int]:
+    """Every dimension of a space."""
+    return {row["token"]: row["id"] for row in await desk.store.all(Q["dimensions"], space=space)}
+
+
+def _root(dim: int) -> UrdEdge:
+    return UrdEdge(id=dim, parent_id=dim, dim_id=dim, is_isa=True, source=Source.FESTINGER, origin=Origin.JOB)
+
+
+@dataclass(slots=True, kw_only=True)
+class Places:
+    """The slots that a decision touched."""
+
+    before: dict[Slot, UrdEdge | None] = field(default_factory=dict)
+    after: dict[Slot, UrdEdge | None] = field(default_factory=dict)
+    aliases: list[str] = field(default_factory=list)
+    """Names that it gave."""
+
+    def slots(self) -> Iterator[Slot]:
+        yield from self.after
+
+    async def take(self, change: Writing, edge: UrdEdge, *, op: Op, conflict: UUID, reason: str) -> None:
+        """Take an edge out of its slot."""
+        await change.take(edge, op=op, reason=reason, conflict=conflict)
+        self.before.setdefault(edge.slot, edge)
+        self.after[edge.slot] = None
+
+    async def put(self, change: Writing, edge: UrdEdge, *, conflict: UUID, reason: str) -> bool:
+        """Let an edge stand in its slot; false if the slot is taken."""
+        if not await change.put(edge, reason=reason, conflict=conflict):
+            return False
+        self.before.setdefault(edge.slot, None)
+        self.after[edge.slot] = edge
+        return True
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "before": [_place(slot, edge) for slot, edge in self.before.items()],
+            "after": [_place(slot, edge) for slot, edge in self.after.items()],
+            "aliases": list(self.aliases),
+        }
+
+
+async def check_untouched(change: Writing, after: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse to undo where another edge stands by now."""
+    for place in after:
+        present = await change.slot(place["concept"], place["dim"])
+        expected = edge_from_json(place["edge"]).parent_id if place["edge"] else None
+        if (present.parent_id if present else None) != expected:
+            raise UndoBlocked(
+                "Another edge stands there by now.", present=present.as_json() if present else None
+            )
+
+
+async def put_back(change: Writing, resolution: Mapping[str, Any], *, conflict: UUID) -> None:
+    """Let every slot be as it was before."""
+    for place in resolution.get("after", []):
+        present = await change.slot(place["concept"], place["dim"])
+        if present is not None:
+            await change.take(present, op=Op.REMOVE, reason="undo", conflict=conflict)
+    for place in resolution.get("before", []):
+        if place["edge"]:
+            edge = edge_from_json(place["edge"])
+            await change.put(edge, op=Op.RESTORE, reason="undo", conflict=conflict)
+
+
+def _place(slot: Slot, edge: UrdEdge | None) -> dict[str, Any]:
+    return {"concept": slot[0], "dim": slot[1], "edge": edge.as_json() if edge else None}

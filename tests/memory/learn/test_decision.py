@@ -1,0 +1,206 @@
+"""What becomes of a new statement, given what was judged of it and its candidates?"""
+
+from itertools import permutations
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from festinger.ids import Origin
+from festinger.judge.model import Current, Judgement, Relation, unsure
+from festinger.memory.learn.decision import (
+    Action,
+    Decided,
+    Judged,
+    Limits,
+    Newcomer,
+    OnContradiction,
+    Standing,
+    decide,
+)
+
+PERSON = Newcomer(trust=1.0, origin=Origin.PERSON)
+PAGE = Newcomer(trust=0.4, origin=Origin.DOCUMENT)
+LIMITS = Limits()
+
+
+def judged(
+    number: int, relation: Relation, confidence: float = 0.85, *, current: Current = Current.BOTH, **more: Any
+) -> Judged:
+    said = Judgement(
+        relation=relation,
+        current=current,
+        confidence=confidence,
+        judge="rules@1",
+        reasoning=f"judged {number}",
+        final=relation is not Relation.UNSURE,
+    )
+    return Judged(**{"id": UUID(int=number), "judgement": said, "trust": 1.0, **more})
+
+
+def update(number: int, confidence: float = 0.85, *, current: Current = Current.NEW, **more: Any) -> Judged:
+    return judged(number, Relation.UPDATE, confidence, current=current, **more)
+
+
+def ids(*numbers: int) -> tuple[UUID, ...]:
+    return tuple(UUID(int=number) for number in numbers)
+
+
+def test_nothing_like_it_is_stored():
+    assert decide(PERSON, [], LIMITS).action is Action.STORED
+    assert decide(PERSON, [judged(1, Relation.UNRELATED)], LIMITS).action is Action.STORED
+
+
+@pytest.mark.parametrize(
+    ("status", "action"),
+    [
+        (Standing.ACTIVE, Action.CONFIRMED),
+        (Standing.HELD, Action.CONFLICTED),
+        (Standing.QUARANTINED, Action.QUARANTINED),
+    ],
+)
+def test_the_same_makes_no_row(status: Standing, action: Action):
+    found = decide(PERSON, [judged(1, Relation.SAME, 0.9, status=status)], LIMITS)
+
+    assert (found.action, found.confirms) == (action, UUID(int=1))
+
+
+def test_of_several_twins_the_surest_and_nearest_that_stands_is_confirmed():
+    twins = [
+        judged(1, Relation.SAME, 1.0, status=Standing.HELD),
+        judged(2, Relation.SAME, 0.9, similarity=0.96),
+        judged(3, Relation.SAME, 0.9, similarity=0.99),
+    ]
+
+    assert decide(PERSON, twins, LIMITS).confirms == UUID(int=3)
+
+
+def test_a_merge_that_is_not_sure_waits():
+    found = decide(PERSON, [judged(1, Relation.SAME, 0.79)], LIMITS)
+
+    assert (found.action, found.confirms, found.waits_for) == (Action.PENDING, None, ids(1))
+
+
+@pytest.mark.requirement("M-41")
+def test_all_that_qualify_are_superseded():
+    found = decide(PERSON, [update(1), update(2), judged(3, Relation.UNRELATED)], LIMITS)
+
+    assert (found.action, found.supersedes) == (Action.SUPERSEDED, ids(1, 2))
+
+
+@pytest.mark.requirement("M-40")
+def test_an_update_that_is_not_sure_is_a_conflict():
+    assert decide(PERSON, [update(1, 0.8)], LIMITS).action is Action.SUPERSEDED
+    assert decide(PERSON, [update(1, 0.79)], LIMITS) == Decided(
+        action=Action.CONFLICTED, conflicts=ids(1), why="judged 1"
+    )
+
+
+@pytest.mark.requirement("M-44")
+def test_news_of_yesterday_does_not_replace_today():
+    found = decide(PERSON, [update(1, current=Current.OLD)], LIMITS)
+
+    assert (found.action, found.superseded_by, found.supersedes) == (Action.STORED, UUID(int=1), ())
+
+
+@pytest.mark.requirement("M-45")
+@pytest.mark.parametrize(
+    ("trust", "action"), [(0.85, Action.SUPERSEDED), (0.84, Action.CONFLICTED), (0.4, Action.CONFLICTED)]
+)
+def test_who_is_trusted_less_by_more_than_the_margin_retires_nothing(trust: float, action: Action):
+    found = decide(Newcomer(trust=trust, origin=Origin.MODEL), [update(1)], LIMITS)
+
+    assert found.action is action
+
+
+@pytest.mark.requirement("M-08")
+def test_what_is_immutable_is_never_superseded():
+    found = decide(PERSON, [update(1, 1.0, immutable=True)], LIMITS)
+
+    assert (found.action, found.conflicts, found.supersedes) == (Action.CONFLICTED, ids(1), ())
+
+
+def test_a_contradiction_is_put_to_a_person():
+    found = decide(PERSON, [judged(1, Relation.CONTRADICTS), update(2)], LIMITS)
+
+    assert (found.action, found.conflicts) == (Action.CONFLICTED, ids(1))
+    assert found.supersedes == (), "what is held replaces nothing"
+
+
+@pytest.mark.parametrize(
+    ("origin", "trust", "confidence", "action"),
+    [
+        (Origin.PERSON, 0.6, 0.8, Action.SUPERSEDED),
+        (Origin.PERSON, 0.61, 0.8, Action.CONFLICTED),
+        (Origin.PERSON, 0.6, 0.79, Action.CONFLICTED),
+        (Origin.MODEL, 0.6, 0.8, Action.CONFLICTED),
+    ],
+)
+def test_a_person_overrules_what_no_person_said(
+    origin: Origin, trust: float, confidence: float, action: Action
+):
+    new = Newcomer(trust=1.0, origin=origin)
+
+    assert decide(new, [judged(1, Relation.CONTRADICTS, confidence, trust=trust)], LIMITS).action is action
+
+
+def test_newest_wins_where_a_person_chose_it():
+    limits = Limits(on_contradiction=OnContradiction.NEWEST_WINS)
+
+    assert decide(PERSON, [judged(1, Relation.CONTRADICTS)], limits).supersedes == ids(1)
+    assert decide(PAGE, [judged(1, Relation.CONTRADICTS)], limits).action is Action.CONFLICTED
+
+
+def test_what_adds_to_something_is_linked():
+    found = decide(PERSON, [judged(1, Relation.REFINES)], LIMITS)
+
+    assert (found.action, found.refines) == (Action.REFINED, ids(1))
+
+
+@pytest.mark.requirement("J-12")
+def test_what_nobody_is_sure_of_waits_beside_the_rest():
+    open_pair = Judged(id=UUID(int=1), judgement=unsure("rules@1", "who knows"), trust=1.0)
+
+    found = decide(PERSON, [open_pair, judged(2, Relation.REFINES)], LIMITS)
+
+    assert (found.action, found.waits_for, found.refines) == (Action.PENDING, ids(1), ids(2))
+
+
+def test_what_is_locked_away_opposes_nothing():
+    locked = [update(1, status=Standing.QUARANTINED), judged(2, Relation.CONTRADICTS, status=Standing.HELD)]
+
+    assert decide(PERSON, locked, LIMITS).action is Action.STORED
+
+
+CANDIDATES = st.lists(
+    st.builds(
+        judged,
+        st.integers(1, 50),
+        st.sampled_from(Relation),
+        st.sampled_from([0.4, 0.5, 0.79, 0.8, 0.9, 1.0]),
+        current=st.sampled_from(Current),
+        trust=st.sampled_from([0.4, 0.6, 0.9, 1.0]),
+        status=st.sampled_from(Standing),
+        immutable=st.booleans(),
+    ),
+    max_size=4,
+    unique_by=lambda each: each.id,
+)
+
+
+@given(candidates=CANDIDATES, new=st.sampled_from([PERSON, PAGE]))
+def test_the_order_of_candidates_does_not_matter_and_nothing_immutable_goes(
+    candidates: list[Judged], new: Newcomer
+):
+    decided = {decide(new, order, LIMITS) for order in permutations(candidates)}
+
+    [found] = decided
+    immutable = {each.id for each in candidates if each.immutable}
+    sure = {each.id for each in candidates if each.judgement.confidence >= 0.8}
+    assert immutable.isdisjoint(found.supersedes)
+    assert set(found.supersedes) <= sure
+    assert not (found.conflicts and found.supersedes)
+    if found.confirms is not None:
+        assert found.confirms in sure

@@ -1,0 +1,89 @@
+"""What may be handed in, and what is left of it to learn."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+from tests.conftest import MONDAY
+
+from festinger.errors import BadInput, TooLarge
+from festinger.ids import Origin
+from festinger.memory.learn.statement import LONGEST, Given, checked, cleaned, subject_key
+from festinger.memory.model import CLAIMS, Kind, comparable, kind_of
+from festinger.text.blocks import Mark, without_blocks
+
+
+@pytest.mark.requirement("M-35")
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"text": ""}, BadInput),
+        ({"text": " \n\t"}, BadInput),
+        ({"text": 7}, BadInput),
+        ({"text": "a" * (LONGEST + 1)}, TooLarge),
+        ({"text": "a\x00b"}, BadInput),
+        ({"text": "half \ud800"}, BadInput),
+        ({"kind": "rumour"}, BadInput),
+        ({"source_confidence": 1.5}, BadInput),
+        ({"source_confidence": float("nan")}, BadInput),
+        ({"event_time": datetime(2026, 1, 1)}, BadInput),
+        ({"valid_from": datetime(2026, 1, 1)}, BadInput),
+        ({"immutable": True, "origin": Origin.TOOL}, BadInput),
+        ({"key": ""}, BadInput),
+        ({"subject": "s" * 201}, BadInput),
+    ],
+    ids=[
+        "empty", "blank", "no text", "too long", "nul", "half a character", "unknown kind", "too sure", "nan",
+        "naive event", "naive start", "a tool for good", "empty key", "long subject",
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_with_what_to_do(wrong: dict[str, Any], error: type[Exception]):
+    with pytest.raises(error) as refused:
+        checked(Given(**{"text": "fine", **wrong}))
+
+    assert getattr(refused.value, "hint", "")
+
+
+@pytest.mark.requirement("M-02")
+def test_kinds_are_a_closed_set_with_one_alias():
+    assert kind_of("semantic") is Kind.FACT
+    assert kind_of(" Fact ") is Kind.FACT
+    with pytest.raises(BadInput, match="`rumour`") as refused:
+        kind_of("rumour")
+    assert "`tension`" in refused.value.hint
+
+
+@pytest.mark.requirement("M-02")
+def test_claims_are_compared_with_each_other_and_the_rest_with_their_own():
+    assert {"fact", "preference", "procedural", "correction", "insight"} == CLAIMS
+    assert set(comparable(Kind.FACT)) == CLAIMS
+    assert comparable(Kind.EPISODIC) == (Kind.EPISODIC,)
+
+
+def test_our_own_blocks_hidden_characters_and_secrets_are_taken_out():
+    label = "Notes"
+    text = (
+        "<recollection>\nNotes\n- Ann keeps bees\n</recollection>\n\n"
+        "Ben\u200b logs in with password=tr0ub4dor-and-3"
+    )
+
+    clean = cleaned(text, lambda given: without_blocks(given, Mark(label=label)))
+
+    assert "bees" not in clean.text
+    assert clean.text.startswith("Ben logs in with password=[redacted:")
+    assert clean.hid
+    assert clean.redactions
+
+
+def test_a_subject_is_compared_without_what_only_points_at_it():
+    assert subject_key("The  Server") == subject_key("server") == "server"
+    assert subject_key(None) is None
+    assert subject_key("build_box") == "build box"
+
+
+def test_the_body_of_a_call_is_known_again():
+    one = Given(text="a", event_time=MONDAY, tags=("x",))
+
+    assert one.body_hash == Given(text="a", event_time=MONDAY, tags=("x",)).body_hash
+    assert one.body_hash != Given(text="b", event_time=MONDAY, tags=("x",)).body_hash
+    assert one.body_hash != Given(text="a", event_time=MONDAY, tags=("y",)).body_hash

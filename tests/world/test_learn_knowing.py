@@ -1,0 +1,153 @@
+"""What happens when somebody states a fact on purpose, or very many at once?"""
+
+from datetime import timedelta
+
+import pytest
+from tests.jobs.desk import rows
+from tests.world.worldly import Bench, kept, queue, table
+
+from festinger.errors import BadFact, SelfParent, TooLarge
+from festinger.ids import MAIN_SPACE, Origin
+from festinger.store.pool import Store
+from festinger.world.learn import iknowthat, known_json
+from festinger.world.quarantine import quarantined
+from festinger.world.query import as_of
+from festinger.world.state import Did, state, state_many
+
+
+async def test_a_stated_fact_stands_at_once_with_full_confidence(store: Store):
+    bench = await Bench(store).open()
+
+    (known,) = await iknowthat(
+        bench.desk,
+        MAIN_SPACE,
+        ["gnommoweb -isa repo in context of glitch_university"],
+        because=bench.because(),
+    )
+
+    assert known.stated.did is Did.ADDED
+    assert known.stated.new_tokens == ("gnommoweb", "repo", "glitch_university")
+    assert await table(store) == kept(bench) == {("gnommoweb", "repo", "glitch_university", True, 1.0)}
+    assert (await bench.hear("gnommoweb")).lines == ("gnommoweb: [glitch_university] repo",)
+    (row,) = await rows(store, "select source, origin, person_stated from urd where id <> parent_id")
+    assert row == {"source": "gutask", "origin": "person", "person_stated": True}
+
+
+async def test_a_fact_corroborates_or_waits_with_the_highest_priority(store: Store):
+    bench = await Bench(store).open()
+    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", session="s0"))
+
+    (same,) = await iknowthat(bench.desk, MAIN_SPACE, ["gnommoweb -isa repo"], because=bench.because())
+    (other,) = await iknowthat(bench.desk, MAIN_SPACE, ["gnommoweb -isa app"], because=bench.because())
+
+    assert (same.stated.did, other.stated.did) == (Did.CORROBORATED, Did.CONFLICT)
+    assert same.stated.edge is not None
+    assert (same.stated.edge.confidence, same.stated.edge.source) == (1.0, "gutask")
+    assert [item["priority"] for item in await queue(store)] == [10]
+
+
+async def test_an_agents_fact_is_the_agents(store: Store):
+    bench = await Bench(store).open()
+
+    await iknowthat(bench.desk, MAIN_SPACE, ["dobby -isa elf"], because=bench.because(Origin.MODEL))
+
+    (row,) = await rows(store, "select confidence, origin, person_stated from urd where id <> parent_id")
+    assert row == {"confidence": pytest.approx(0.8), "origin": "model", "person_stated": False}
+
+
+async def test_a_persons_fact_lets_the_same_statement_out_of_quarantine(store: Store):
+    bench = await Bench(store).open()
+    await bench.hear("Acmecorp is a vendor", origin=Origin.TOOL)
+
+    await iknowthat(bench.desk, MAIN_SPACE, ["acmecorp -isa vendor"], because=bench.because())
+
+    assert [each.status for each in await quarantined(bench.desk, MAIN_SPACE, statuses=None)] == ["admitted"]
+
+
+@pytest.mark.requirement("W-39")
+async def test_facts_are_all_stated_or_none(store: Store):
+    bench = await Bench(store).open()
+
+    with pytest.raises(BadFact):
+        await iknowthat(bench.desk, MAIN_SPACE, ["dobby -isa elf", "nonsense"], because=bench.because())
+    with pytest.raises(SelfParent):
+        await iknowthat(bench.desk, MAIN_SPACE, ["dobby -isa dobby"], because=bench.because())
+    with pytest.raises(TooLarge):
+        await iknowthat(bench.desk, MAIN_SPACE, ["dobby -isa elf"] * 101, because=bench.because())
+
+    assert await table(store) == set()
+
+
+@pytest.mark.requirement("W-96")
+async def test_an_inferred_edge_falls_silent_and_a_stated_one_never_does(store: Store):
+    bench = await Bench(store).open()
+    await bench.hear("gnommoweb runs on docker")
+    await iknowthat(bench.desk, MAIN_SPACE, ["gnommoweb -isa repo"], because=bench.because())
+    before = await rows(store, "select * from urd order by id, dim_id")
+    bench.hands.forward(timedelta(days=91))
+
+    later = await bench.hear("open gnommoweb")
+    after = await rows(store, "select * from urd order by id, dim_id")
+    await bench.hear("gnommoweb runs on docker", session="s9")
+
+    assert later.lines == ("gnommoweb: [type] repo",)
+    assert before == after
+    assert (await bench.hear("gnommoweb now")).lines == ("gnommoweb: [type] repo [runs-on] docker",)
+
+
+async def test_many_triples_go_in_one_version_and_each_is_accounted_for(store: Store):
+    bench = await Bench(store).open()
+    await state(bench.desk, MAIN_SPACE, bench.say("dobby elf"))
+    await state(bench.desk, MAIN_SPACE, bench.say("winky elf"))
+    version = bench.world().version
+    said = [bench.say(f"name{number} thingy") for number in range(500)]
+    said += [bench.say("dobby elf"), bench.say("winky wizard"), bench.say("xa xa")]
+    said += [bench.say("la lb"), bench.say("lb la"), bench.say("name1 thingy")]
+
+    done = await state_many(bench.desk, MAIN_SPACE, said, cause=bench.because(session="bulk"))
+
+    assert (done.added, done.corroborated, done.conflicts) == (501, 2, 2)
+    assert [reason for _, reason in done.refused] == ["self_parent"]
+    assert bench.world().version == version + 1
+    assert kept(bench) == await table(store)
+    assert len(kept(bench)) == 503
+    assert bench.world().soas_by_token["name7"].novelty == 1.0
+    then = await as_of(bench.desk, MAIN_SPACE, bench.hands.now)
+    assert set(then) == set(bench.world().urd_by_concept_dim)
+    with pytest.raises(TooLarge):
+        await state_many(bench.desk, MAIN_SPACE, said * 200, cause=bench.because())
+
+
+@pytest.mark.requirement("W-86")
+async def test_a_person_who_states_what_they_said_in_passing_makes_it_certain(store: Store):
+    bench = await Bench(store).open()
+    await bench.hear("Jenkins is a server")
+    silent = await bench.hear("why is jenkins slow")
+
+    (known,) = await iknowthat(bench.desk, MAIN_SPACE, ["jenkins -isa server"], because=bench.because())
+
+    assert silent.lines == ()
+    assert (await known_json(bench.desk, MAIN_SPACE, known))["edge"]["confidence"] == 1.0
+    assert await table(store) == kept(bench) == {("jenkins", "server", "type", True, 1.0)}
+    (row,) = await rows(store, "select source, evidence_count from urd where id <> parent_id")
+    assert row == {"source": "gutask", "evidence_count": 0}
+    (noted,) = await rows(store, "select source, confidence, message_id from urd_cause")
+    assert noted == {"source": "gutask", "confidence": 1.0, "message_id": None}
+    assert (await bench.hear("is jenkins slow again")).lines == ("jenkins: [type] server",)
+
+
+@pytest.mark.requirement("W-86")
+async def test_an_agent_that_states_what_was_inferred_is_told_what_stands(store: Store):
+    bench = await Bench(store).open()
+    await bench.hear("gnommoweb is a repo")
+
+    (known,) = await iknowthat(
+        bench.desk, MAIN_SPACE, ["gnommoweb -isa repo"], because=bench.because(Origin.MODEL)
+    )
+
+    told = await known_json(bench.desk, MAIN_SPACE, known)
+    assert (told["status"], told["edge"]["confidence"], told["edge"]["source"]) == (
+        "corroborated",
+        0.65,
+        "inferred",
+    )
