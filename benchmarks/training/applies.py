@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from festinger.retrieval.applies import pair_text
+from festinger.retrieval.notes import pair_text
 
 DATA = Path(__file__).with_name("applies.jsonl")
 FOLDS = 10

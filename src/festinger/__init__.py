@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from festinger.memory.learn.result import Learned as Learned
     from festinger.memory.model import Kind as Kind
     from festinger.memory.query import Why as Why
-    from festinger.proposals.proposal import Proposal as Proposal
-    from festinger.proposals.verdict import Verdict as Verdict
+    from festinger.proposals.model import Proposal as Proposal
+    from festinger.proposals.model import Verdict as Verdict
     from festinger.settings.tree import Settings as Settings
 
 __version__ = "0.1.0"
@@ -57,9 +57,9 @@ _HOMES = {
     "Learned": "festinger.memory.learn.result",
     "Memory": "festinger.app.memory",
     "Origin": "festinger.ids",
-    "Proposal": "festinger.proposals.proposal",
+    "Proposal": "festinger.proposals.model",
     "Settings": "festinger.settings.tree",
-    "Verdict": "festinger.proposals.verdict",
+    "Verdict": "festinger.proposals.model",
     "Weight": "festinger.memory.confidence",
     "Why": "festinger.memory.query",
     "open": "festinger.app.memory",

@@ -7,7 +7,7 @@ from tests.app.house import given
 
 import festinger
 from festinger.errors import BadInput, NotAuthorised, NotFound
-from festinger.proposals.reviewers import add_reviewer
+from festinger.proposals.verdicts.reviewers import add_reviewer
 
 WHAT = "Retry the failed query"
 AT_ONCE = {"min_seen_count": 1, "min_age_days": 0}

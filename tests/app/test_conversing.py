@@ -18,7 +18,7 @@ from festinger.errors import BadInput, NotFound
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.memory.episodes.store import append, page
 from festinger.memory.model import Place
-from festinger.retrieval.turns import index_turns
+from festinger.retrieval.index.turns import index_turns
 from festinger.store.cache_invalidation import versions
 from festinger.store.repositories.exchanges import StoredExchange, Words, session_messages, write_exchanges
 

@@ -15,10 +15,9 @@ from festinger.memory.censors.check import check
 from festinger.memory.censors.edit import Rule, add, escalate, page, strikes
 from festinger.memory.censors.escalation import false_positive
 from festinger.memory.episodes.store import open_episode
-from festinger.proposals.proposal import Type
-from festinger.proposals.receiving import receive
-from festinger.proposals.verdict import Channel, Kind, Said
-from festinger.proposals.waiting import counts, in_all
+from festinger.proposals.inbox import counts, in_all
+from festinger.proposals.model import Channel, Kind, Said, Type
+from festinger.proposals.verdicts.decide import receive
 
 TALK = SessionId("talk")
 

@@ -15,7 +15,7 @@ from festinger.app.detecting import UNKNOWN_NAMES
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
 from festinger.memory.censors.check import check
 from festinger.memory.censors.edit import Rule, add
-from festinger.proposals.proposal import Proposal, Type, proposal_of
+from festinger.proposals.model import Proposal, Type, proposal_of
 from festinger.store.repositories.exchanges import StoredExchange, write_exchanges
 from festinger.world.model import Source, Statement
 from festinger.world.state import state

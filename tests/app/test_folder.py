@@ -9,9 +9,8 @@ from tests.app.effects.approving import Approving, approving
 
 from festinger.app.folder import Folder, Scanned
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.proposal import Proposal, State, Type
-from festinger.proposals.reviewers import add_reviewer
-from festinger.proposals.verdict import Kind
+from festinger.proposals.model import Kind, Proposal, State, Type
+from festinger.proposals.verdicts.reviewers import add_reviewer
 
 
 class Person:

@@ -18,8 +18,8 @@ from festinger.memory.erasure.repair import Mode
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.undo import undo
 from festinger.outcomes.model import Reporter
-from festinger.proposals.proposal import State
-from festinger.proposals.sighting import REFLECTION, Sighted, Suggestion
+from festinger.proposals.model import State
+from festinger.proposals.sightings.model import REFLECTION, Sighted, Suggestion
 from festinger.world.counts import text_hash
 from festinger.world.learn import iknowthat, write_claims
 from festinger.world.recall import Place as Seat

@@ -17,7 +17,7 @@ from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import Given
 from festinger.memory.model import Kind, Place
 from festinger.observability.metrics import DORMANT
-from festinger.retrieval.turns import index_turns
+from festinger.retrieval.index.turns import index_turns
 
 LIFT = "The lift of the harbour office needs a key after nine."
 

@@ -9,7 +9,7 @@ from tests.app.test_outcomes import handle
 
 from festinger.app.tuning import change_setting
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.proposal import Type
+from festinger.proposals.model import Type
 
 CUE = "What about the failed query?"
 

@@ -15,10 +15,9 @@ from tests.web.asgi import Got, ask
 from tests.web.desk import kept
 
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.proposal import Proposal, Type
-from festinger.proposals.reviewers import add_reviewer
-from festinger.proposals.verdict import Kind
-from festinger.proposals.webhook import check, signed
+from festinger.proposals.channels.webhook import check, signed
+from festinger.proposals.model import Kind, Proposal, Type
+from festinger.proposals.verdicts.reviewers import add_reviewer
 from festinger.web.admin import admin
 
 SECRET = "a secret of both sides"

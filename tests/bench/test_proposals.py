@@ -15,7 +15,7 @@ from festinger.bench.proposals import (
     meaning,
 )
 from festinger.bench.suite import PRODUCT
-from festinger.proposals.fingerprint import normalise
+from festinger.proposals.sightings.fingerprint import normalise
 from festinger.store.pool import Store
 
 

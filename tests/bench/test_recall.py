@@ -20,7 +20,7 @@ from festinger.bench.recall import CATEGORIES, ndcg_of, recall_of, tallied
 from festinger.bench.run import throw_away_folder
 from festinger.bench.suite import PRODUCT, Bench
 from festinger.ids import Origin, SpaceId
-from festinger.retrieval.recalled import Item, Recalled
+from festinger.retrieval.result import Item, Recalled
 
 QUESTION: dict[str, Any] = {
     "id": "q1",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from festinger.bench.using import DAY, Days, Learnt, ndcg
 from festinger.ids import MemoryId, Origin, SpaceId
-from festinger.retrieval.recalled import Item, Recalled
+from festinger.retrieval.result import Item, Recalled
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 QUESTION = {"gold": ["D1:1"]}

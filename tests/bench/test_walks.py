@@ -14,10 +14,10 @@ from festinger.bench.walks import COUNTS, WALKS, Walk, measure, noted_calls, rec
 from festinger.consolidation.arbiter import ruling
 from festinger.memory.learn.supersede import supersede_all
 from festinger.memory.undo import undo
-from festinger.proposals.carrying import carry_out
+from festinger.proposals.verdicts.apply import carry_out
 from festinger.proxy.injection.budget import fitted
+from festinger.retrieval.log import keep
 from festinger.retrieval.recall import recall
-from festinger.retrieval.record import keep
 from festinger.store.repositories.request_log import log_requests
 from festinger.world.decisions import decide
 

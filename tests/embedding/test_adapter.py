@@ -4,8 +4,8 @@ import pytest
 
 from festinger.embedding.adapter import open_classifier
 from festinger.memory.extract.classifier import adapter_path as statement_adapter
-from festinger.retrieval.applies import adapter_path as note_adapter
-from festinger.retrieval.applies import pair_text
+from festinger.retrieval.notes import adapter_path as note_adapter
+from festinger.retrieval.notes import pair_text
 
 ALLERGY, PORT = "I'm allergic to peanuts", "Our staging database listens on port 5433"
 RECIPE = "suggest a satay recipe"

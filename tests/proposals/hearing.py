@@ -13,14 +13,13 @@ from tests.proposals.proposing import Room
 from festinger.errors import FestingerError
 from festinger.ids import MAIN_SPACE
 from festinger.llm.model import Model
-from festinger.proposals.decide import decide
-from festinger.proposals.effects import Afterwards, Applied, Deed, Effect, Look
-from festinger.proposals.office import Office
-from festinger.proposals.proposal import Proposal, Type
-from festinger.proposals.tasks import Advice
-from festinger.proposals.undo import Undone, undo
-from festinger.proposals.value import muted_until, values
-from festinger.proposals.verdict import Author, Channel, Decided, Kind, Proof, Said
+from festinger.proposals.deps import Office
+from festinger.proposals.model import Author, Channel, Decided, Kind, Proof, Proposal, Said, Type
+from festinger.proposals.producers import muted_until, values
+from festinger.proposals.verdicts.apply import Undone, undo
+from festinger.proposals.verdicts.decide import decide
+from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Effect, Look
+from festinger.proposals.verdicts.tasks import Advice
 from festinger.store.pool import Store
 
 WHAT = "Retry the failed query"

@@ -12,12 +12,11 @@ from tests.jobs.desk import Hands, rows
 
 from festinger.embedding.embedder import Embedder
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId, SpaceId, cause, id_maker
-from festinger.proposals.desk import NO_JUDGES, Desk, Judges, Key
-from festinger.proposals.promote import promote
-from festinger.proposals.proposal import Proposal, proposal_of
-from festinger.proposals.runs import Promoted
-from festinger.proposals.sight import sight
-from festinger.proposals.sighting import Sighted, Sighting, Suggestion, sighting_of
+from festinger.proposals.deps import NO_JUDGES, Desk, Judges, Key
+from festinger.proposals.model import Proposal, proposal_of
+from festinger.proposals.promotion import Promoted, promote
+from festinger.proposals.sightings.intake import sight
+from festinger.proposals.sightings.model import Sighted, Sighting, Suggestion, sighting_of
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store, Transaction
 

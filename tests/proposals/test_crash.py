@@ -9,8 +9,8 @@ import pytest
 from tests.proposals.hearing import Court
 
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.decide import decide
-from festinger.proposals.proposal import State, Type
+from festinger.proposals.model import State, Type
+from festinger.proposals.verdicts.decide import decide
 from festinger.store.pool import Store
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ from uuid import UUID
 from tests.jobs.desk import Hands
 from tests.proposals.hearing import Court
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.decide import decide
+from festinger.proposals.verdicts.decide import decide
 from festinger.settings.tree import StoreSettings
 from festinger.store.pool import open_store
 

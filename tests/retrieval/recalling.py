@@ -13,12 +13,12 @@ from festinger.embedding.reranker import Reranker
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SpaceId
 from festinger.memory.episodes.store import append
 from festinger.memory.model import Place
-from festinger.retrieval.counting import recount
-from festinger.retrieval.desk import Desk, Terms
+from festinger.retrieval.deps import Desk, Terms
+from festinger.retrieval.index.terms import recount
+from festinger.retrieval.index.turns import index_turns
+from festinger.retrieval.query import wished
 from festinger.retrieval.recall import recall
-from festinger.retrieval.recalled import Recalled
-from festinger.retrieval.turns import index_turns
-from festinger.retrieval.wish import wished
+from festinger.retrieval.result import Recalled
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.repositories.spaces import create_space

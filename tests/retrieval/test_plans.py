@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.retrieval.recalling import Recaller
 
-from festinger.retrieval.arms import LOOKED_AT, NO_MODEL, Q
+from festinger.retrieval.search import LOOKED_AT, NO_MODEL, Q
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query

@@ -14,9 +14,9 @@ from festinger.errors import BadInput, ProviderDown, StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive, supersede
 from festinger.memory.learn.statement import Turn
-from festinger.retrieval.counting import recount
-from festinger.retrieval.record import find_recall, prune_recalls, recalls
-from festinger.retrieval.replay import replay
+from festinger.retrieval.index.terms import recount
+from festinger.retrieval.log import find_recall, prune_recalls, recalls
+from festinger.retrieval.recall import replay
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
 

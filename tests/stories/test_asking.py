@@ -15,13 +15,13 @@ from festinger.app.conversing import CLOSE_IDLE
 from festinger.app.folder import Folder
 from festinger.app.tuning import change_setting
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
-from festinger.proposals.meaning import OFF, pass_state
+from festinger.proposals.inbox import Wanted
+from festinger.proposals.model import Proposal, State
 from festinger.proposals.pairs import PROMOTE
-from festinger.proposals.proposal import Proposal, State
-from festinger.proposals.reviewers import add_reviewer
-from festinger.proposals.shelf import Wanted
-from festinger.proposals.sighting import REFLECTION, Suggestion
-from festinger.proposals.tasks import TaskState
+from festinger.proposals.sightings.model import REFLECTION, Suggestion
+from festinger.proposals.sightings.similarity import OFF, pass_state
+from festinger.proposals.verdicts.reviewers import add_reviewer
+from festinger.proposals.verdicts.tasks import TaskState
 
 DAY = timedelta(days=1)
 SEARCH, FETCH = "Handle TimeoutError of search", "Handle HTTP 503 of fetch"

@@ -17,8 +17,8 @@ from festinger.memory.edit import edit
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import Given
 from festinger.memory.model import Place
-from festinger.proposals.reviewers import add_reviewer, send_away
-from festinger.proposals.webhook import signed
+from festinger.proposals.channels.webhook import signed
+from festinger.proposals.verdicts.reviewers import add_reviewer, send_away
 
 SECRET = "a secret of both sides"
 

@@ -9,7 +9,7 @@ from tests.web.desk import desk
 from tests.web.test_outcomes import post, remembered
 
 from festinger.app.memory import Memory
-from festinger.retrieval.recalled import Item, Recalled
+from festinger.retrieval.result import Item, Recalled
 from festinger.web.recalls import Wanted
 
 HARBOUR = "The harbour office of Lisgate opens at 0730."

@@ -15,9 +15,8 @@ from festinger.app.reviewing import suggestion, wanted
 from festinger.ids import Origin, cause, read_id
 from festinger.memory.changes import meant
 from festinger.memory.model import Place
-from festinger.proposals.effects import effect_for
-from festinger.proposals.proposal import Proposal, State
-from festinger.proposals.verdict import Author, Channel, Decided, Kind, Proof, Said, kind_of
+from festinger.proposals.model import Author, Channel, Decided, Kind, Proof, Proposal, Said, State, kind_of
+from festinger.proposals.verdicts.effects import effect_for
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

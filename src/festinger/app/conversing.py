@@ -33,7 +33,7 @@ from festinger.memory.episodes.store import (
 from festinger.memory.extract.model_reader import read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.model import Place
-from festinger.retrieval.forgetting import forget_old_turns
+from festinger.retrieval.maintenance import forget_old_turns
 from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import cut_messages, messages
 

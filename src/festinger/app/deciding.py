@@ -22,22 +22,19 @@ from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
 from festinger.memory.changes import find_all
 from festinger.memory.episodes.lessons import tie_decision
-from festinger.proposals import releasing, reviewers
-from festinger.proposals.decide import Each, decide, decide_many, take_up
-from festinger.proposals.desk import Desk, Key
-from festinger.proposals.effects import Look
-from festinger.proposals.office import Office
-from festinger.proposals.proposal import Proposal
-from festinger.proposals.proposing import Proposed, propose
-from festinger.proposals.rebuilding import rebuild, what_it_would_do
-from festinger.proposals.receiving import verdict_told
-from festinger.proposals.reevaluating import REEVALUATE, reevaluate
-from festinger.proposals.sighting import Suggestion
-from festinger.proposals.tasks import Task, TaskState, close_task, tasks
-from festinger.proposals.undo import Undone, undo
-from festinger.proposals.value import Worth, muted_until, values
-from festinger.proposals.verdict import Author, Channel, Decided, Kind, Said
-from festinger.proposals.waiting import SHOWN, Sources, Waiting, everything_waiting
+from festinger.proposals import pairs
+from festinger.proposals.deps import Desk, Key, Office
+from festinger.proposals.inbox import SHOWN, Sources, Waiting, everything_waiting
+from festinger.proposals.model import Author, Channel, Decided, Kind, Proposal, Said
+from festinger.proposals.producers import Worth, muted_until, values
+from festinger.proposals.sightings.model import Suggestion
+from festinger.proposals.verdicts import reviewers
+from festinger.proposals.verdicts.apply import Undone, undo
+from festinger.proposals.verdicts.decide import Each, decide, decide_many, take_up, verdict_told
+from festinger.proposals.verdicts.effects import Look
+from festinger.proposals.verdicts.propose import Proposed, propose, rebuild, what_it_would_do
+from festinger.proposals.verdicts.reevaluation import REEVALUATE, reevaluate
+from festinger.proposals.verdicts.tasks import Task, TaskState, close_task, tasks
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:
@@ -84,13 +81,13 @@ class DecidingRoom:
         return await what_it_would_do(self.office, space, proposal)
 
     async def release(self, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
-        return await releasing.release(self.office.desk, space, proposal, author=author)
+        return await pairs.release(self.office.desk, space, proposal, author=author)
 
     async def lift(self, space: SpaceId, key: Key, *, author: Author) -> int:
-        return await releasing.lift(self.office.desk, space, key, author=author)
+        return await pairs.lift(self.office.desk, space, key, author=author)
 
     async def muted(self, space: SpaceId) -> list[Worth]:
-        return await releasing.muted(self.office.desk, space)
+        return await pairs.muted(self.office.desk, space)
 
     async def tasks(self, space: SpaceId, *, state: TaskState | None = TaskState.OPEN) -> list[Task]:
         return await tasks(self.office.desk, space, state=state)

@@ -14,17 +14,10 @@ from festinger.events.outbox import Wants, everything
 from festinger.ids import SpaceId
 from festinger.jobs.model import Queue, Run
 from festinger.memory.censors.escalation import AUTO, is_warning
-from festinger.proposals.desk import Desk
-from festinger.proposals.detectors import (
-    censor_hits,
-    conflict_churn,
-    loop,
-    misleading,
-    tool_failure,
-    zero_hit,
-)
-from festinger.proposals.detectors.firing import Detector, Firing, suggestion
-from festinger.proposals.sight import sight_in
+from festinger.proposals.deps import Desk
+from festinger.proposals.detectors import patterns, tool_failure
+from festinger.proposals.detectors.detector import Detector, Firing, suggestion
+from festinger.proposals.sightings.intake import sight_in
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:
@@ -46,10 +39,10 @@ def register_detectors(app: "App", desk: Desk) -> None:
 
     listen = _listener(app, desk)
     listen("episode_closed", Detector.TOOL_FAILURE, tool_failure.look)
-    listen("loop_detected", Detector.LOOP, loop.look)
-    listen("censor_triggered", Detector.CENSOR_HITS, censor_hits.look, asks_a_person)
-    listen("conflict_opened", Detector.CONFLICT_CHURN, conflict_churn.look, conflict_churn.is_of_the_world)
-    listen("outcome_recorded", Detector.MISLEADING, misleading.look, misleading.is_contradicted)
+    listen("loop_detected", Detector.LOOP, patterns.find_loops)
+    listen("censor_triggered", Detector.CENSOR_HITS, patterns.find_censor_hits, asks_a_person)
+    listen("conflict_opened", Detector.CONFLICT_CHURN, patterns.find_conflict_churn, patterns.is_of_the_world)
+    listen("outcome_recorded", Detector.MISLEADING, patterns.find_misleading, patterns.is_contradicted)
     listen("concept_wanted", Detector.ZERO_HIT, _unknown)
 
     async def unknown_names(run: Run) -> int:
@@ -92,10 +85,10 @@ async def say(desk: Desk, transaction: Transaction, space: SpaceId, found: Seque
 
 
 async def _unknown(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
-    return await zero_hit.look(desk, transaction, event.space)
+    return await patterns.find_unknown_names(desk, transaction, event.space)
 
 
 async def _looked_at(desk: Desk, transaction: Transaction, space: SpaceId) -> list[Firing]:
     if not is_on(desk, space, Detector.ZERO_HIT):
         return []
-    return await zero_hit.look(desk, transaction, space)
+    return await patterns.find_unknown_names(desk, transaction, space)

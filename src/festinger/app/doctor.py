@@ -23,7 +23,7 @@ from festinger.memory.health import check_censors, check_memory
 from festinger.memory.learn.refusals import check_refusals
 from festinger.observability.checks import Check, Severity, fail, ok, warn, worst
 from festinger.outcomes.stats import check_outcomes
-from festinger.retrieval.health import check_words
+from festinger.retrieval.maintenance import check_words
 from festinger.settings.live import LiveSettings
 from festinger.store.cache_invalidation import check_listening
 from festinger.store.health import check_store

@@ -15,10 +15,10 @@ from festinger.memory.changes import Op, list_changes
 from festinger.memory.health import waiting_of
 from festinger.memory.model import Memory, Place, Status
 from festinger.memory.query import Wanted, page
-from festinger.proposals.desk import Desk
+from festinger.proposals.deps import Desk
+from festinger.proposals.inbox import Item, Sources, Waiting
 from festinger.proposals.pairs import suggested
-from festinger.proposals.tasks import tasks
-from festinger.proposals.waiting import Item, Sources, Waiting
+from festinger.proposals.verdicts.tasks import tasks
 from festinger.world.conflicts import PENDING, Conflict, conflicts, count_pending
 from festinger.world.quarantine import held_sessions, quarantined
 

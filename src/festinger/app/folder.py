@@ -20,10 +20,7 @@ from festinger.app.tray import Page, Tray
 from festinger.errors import BadInput, FestingerError, NotAuthorised, NotFound, Unavailable
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_FOLDER_REFUSED
-from festinger.proposals.effects import ONE_BY_ONE
-from festinger.proposals.inbox import Standing, standing
-from festinger.proposals.proposal import Proposal, State
-from festinger.proposals.sheet import (
+from festinger.proposals.channels.file import (
     NOT_TAKEN,
     Sheet,
     asked,
@@ -33,8 +30,10 @@ from festinger.proposals.sheet import (
     with_result,
     written,
 )
-from festinger.proposals.shelf import MOST, Wanted
-from festinger.proposals.verdict import Author, Channel, Proof, Said
+from festinger.proposals.gate import Standing, standing
+from festinger.proposals.inbox import MOST, Wanted
+from festinger.proposals.model import Author, Channel, Proof, Proposal, Said, State
+from festinger.proposals.verdicts.effects import ONE_BY_ONE
 from festinger.settings.proposals import FolderSettings
 
 if TYPE_CHECKING:

@@ -35,8 +35,8 @@ from festinger.memory.health import shrink
 from festinger.memory.learn.refusals import prune_refusals
 from festinger.memory.reembed import REEMBED, reembed
 from festinger.outcomes.surface import forget as forget_outcomes
-from festinger.proposals.forgetting import forget as forget_proposals
-from festinger.retrieval.forgetting import forget as forget_recalls
+from festinger.proposals.erase import forget as forget_proposals
+from festinger.retrieval.maintenance import forget as forget_recalls
 from festinger.store.erasure import Ledger, open_ledger, vacuum
 from festinger.store.paths import Layout
 from festinger.store.pool import Transaction

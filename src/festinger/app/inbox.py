@@ -17,23 +17,24 @@ from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.model import Queue, Run
 from festinger.memory.erasure.repair import TakenBack
 from festinger.memory.erasure.selector import Selector
-from festinger.proposals import pairs, shelf
-from festinger.proposals.comparing import Comparison, compare
-from festinger.proposals.desk import Desk, Key
-from festinger.proposals.digest import DIGEST, remind
-from festinger.proposals.meaning import compare as compare_meanings
+from festinger.proposals import inbox, pairs
+from festinger.proposals.deps import Desk, Key
+from festinger.proposals.erase import give_back, take_back
+from festinger.proposals.health import observed, still_observed
+from festinger.proposals.inbox import DIGEST, Card, Wanted, remind
+from festinger.proposals.model import Proposal, ProposalId
 from festinger.proposals.pairs import PROMOTE
-from festinger.proposals.promote import promote
-from festinger.proposals.proposal import Proposal, ProposalId
-from festinger.proposals.rate import Rate, rate
-from festinger.proposals.refingerprint import REFINGERPRINT, refingerprint
-from festinger.proposals.repairing import give_back, take_back
-from festinger.proposals.runs import Promoted
-from festinger.proposals.shelf import Card, Wanted
-from festinger.proposals.sight import COMPARE, sight, sight_in
-from festinger.proposals.sighting import Sighted, Suggestion
-from festinger.proposals.surfacing import observed, still_observed
-from festinger.proposals.value import muted_until, values
+from festinger.proposals.producers import Rate, muted_until, rate, values
+from festinger.proposals.promotion import Promoted, promote
+from festinger.proposals.sightings.intake import COMPARE, sight, sight_in
+from festinger.proposals.sightings.model import Sighted, Suggestion
+from festinger.proposals.sightings.similarity import (
+    REFINGERPRINT,
+    Comparison,
+    compare_meanings,
+    compare_proposals,
+    refingerprint,
+)
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 
@@ -60,19 +61,19 @@ class InboxRoom:
         return await promote(self.desk, space, dry_run=dry_run)
 
     async def page(self, space: SpaceId, wanted: Wanted) -> list[Proposal]:
-        return await shelf.page(self.desk, space, wanted)
+        return await inbox.page(self.desk, space, wanted)
 
     async def card(self, space: SpaceId, id_: UUID) -> Card:
-        return await shelf.card(self.desk, space, id_)
+        return await inbox.card(self.desk, space, id_)
 
     async def find(self, space: SpaceId, text: str) -> ProposalId:
         """The proposal that a person means by an id or its beginning."""
-        return await shelf.find(self.desk, space, text)
+        return await inbox.find(self.desk, space, text)
 
     async def explain(self, space: SpaceId, a: UUID, b: UUID) -> Comparison:
         """Why two proposals are not one."""
         one, other = await self.card(space, a), await self.card(space, b)
-        return compare(one.proposal, other.proposal)
+        return compare_proposals(one.proposal, other.proposal)
 
     async def pairs(self, space: SpaceId, *, limit: int = 50) -> list[dict[str, Any]]:
         return await pairs.suggested(self.desk, space, limit=limit)

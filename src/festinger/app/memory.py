@@ -47,9 +47,9 @@ from festinger.outcomes.capture import Reply, observe_reply
 from festinger.outcomes.model import How, Observed, Reporter
 from festinger.outcomes.protocol import ObservationProtocol
 from festinger.outcomes.report import observe_recall
+from festinger.retrieval.query import wished
 from festinger.retrieval.recall import recall
-from festinger.retrieval.recalled import Recalled
-from festinger.retrieval.wish import wished
+from festinger.retrieval.result import Recalled
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.settings.tree import Settings

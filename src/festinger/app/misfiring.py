@@ -11,10 +11,10 @@ from festinger.events.event import Event
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, cause
 from festinger.memory.censors.censor import Force, is_mostly_wrong
 from festinger.memory.censors.edit import lock_censor
-from festinger.proposals.desk import Desk
-from festinger.proposals.proposal import Type
-from festinger.proposals.sight import sight_in
-from festinger.proposals.sighting import Suggestion, detector
+from festinger.proposals.deps import Desk
+from festinger.proposals.model import Type
+from festinger.proposals.sightings.intake import sight_in
+from festinger.proposals.sightings.model import Suggestion, detector
 from festinger.store.pool import Transaction
 
 MISFIRES = detector("censor_misfires")

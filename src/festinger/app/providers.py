@@ -22,7 +22,7 @@ from festinger.judge.pair_reader import PairReader
 from festinger.judge.pair_reader import adapter_path as relation_adapter
 from festinger.memory.extract.classifier import adapter_path as statement_adapter
 from festinger.observability.metrics import DEGRADED
-from festinger.retrieval.applies import adapter_path as note_adapter
+from festinger.retrieval.notes import adapter_path as note_adapter
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

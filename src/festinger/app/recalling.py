@@ -17,16 +17,14 @@ from festinger.events.event import Event
 from festinger.ids import Origin, SpaceId
 from festinger.jobs.model import Queue, Run
 from festinger.memory.model import Place
-from festinger.retrieval.blends import learn_blends
-from festinger.retrieval.counting import count_words, recount
-from festinger.retrieval.desk import Desk, Terms
-from festinger.retrieval.helping import HEARD as OUTCOME
-from festinger.retrieval.helping import embed_questions, note_outcome
-from festinger.retrieval.holding import Holdings
-from festinger.retrieval.recalled import Item
-from festinger.retrieval.record import prune_recalls
-from festinger.retrieval.turns import index_turns
-from festinger.retrieval.wish import Wish
+from festinger.retrieval.agent_blend import HEARD as OUTCOME
+from festinger.retrieval.agent_blend import embed_questions, learn_blends, note_outcome
+from festinger.retrieval.deps import Desk, Terms
+from festinger.retrieval.index.terms import Holdings, count_words, recount
+from festinger.retrieval.index.turns import index_turns
+from festinger.retrieval.log import prune_recalls
+from festinger.retrieval.query import Wish
+from festinger.retrieval.result import Item
 from festinger.store.pool import Transaction
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
 

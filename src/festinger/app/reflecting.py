@@ -15,8 +15,8 @@ from festinger.ids import SpaceId
 from festinger.jobs.model import Queue, Run
 from festinger.llm.ledger import Caller
 from festinger.llm.model import Model, Purpose
-from festinger.proposals.desk import Desk
-from festinger.proposals.reflecting import REFLECT, Mirror, ask_for_reflection, reflect
+from festinger.proposals.deps import Desk
+from festinger.proposals.reflection import REFLECT, Mirror, ask_for_reflection, reflect
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:

@@ -16,22 +16,30 @@ from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import Cause, SpaceId, pick, prefix
 from festinger.proposals import pairs as suggested
-from festinger.proposals import reviewers
-from festinger.proposals.decisions import decisions
-from festinger.proposals.desk import Desk
-from festinger.proposals.effects import ONE_BY_ONE, WORDS_NEEDED, Look, effect_for
-from festinger.proposals.gate import bars_for
+from festinger.proposals.deps import Desk
+from festinger.proposals.gate import Standing, bars_for
 from festinger.proposals.health import tally
-from festinger.proposals.inbox import Standing
-from festinger.proposals.promote import fullness
-from festinger.proposals.proposal import Proposal, ProposalId, State, Type, shown
-from festinger.proposals.reviewers import need_verified, not_authorised
-from festinger.proposals.shelf import Wanted, glances, visible
-from festinger.proposals.sighting import API, Sighted, Suggestion
-from festinger.proposals.tasks import TaskState
-from festinger.proposals.value import is_still_seen
-from festinger.proposals.verdict import Author, Channel, Decided, Kind, Proof, Said
-from festinger.proposals.waiting import SHOWN, in_all
+from festinger.proposals.inbox import SHOWN, Wanted, decisions, glances, in_all, visible
+from festinger.proposals.model import (
+    Author,
+    Channel,
+    Decided,
+    Kind,
+    Proof,
+    Proposal,
+    ProposalId,
+    Said,
+    State,
+    Type,
+    shown,
+)
+from festinger.proposals.producers import is_still_seen
+from festinger.proposals.promotion import fullness
+from festinger.proposals.sightings.model import API, Sighted, Suggestion
+from festinger.proposals.verdicts import reviewers
+from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, Look, effect_for
+from festinger.proposals.verdicts.reviewers import need_verified, not_authorised
+from festinger.proposals.verdicts.tasks import TaskState
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from festinger.ids import Origin
 from festinger.memory.model import Kind, Place
-from festinger.proposals.tasks import Task, fitting
-from festinger.retrieval.recalled import Item
-from festinger.retrieval.wish import Wish
+from festinger.proposals.verdicts.tasks import Task, fitting
+from festinger.retrieval.query import Wish
+from festinger.retrieval.result import Item
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

@@ -19,8 +19,8 @@ from festinger.events.feed import find_event
 from festinger.ids import SpaceId
 from festinger.jobs.model import Queue, Run
 from festinger.llm.http import post
-from festinger.proposals.verdict import Author, Channel, Decided, Proof, Said, kind_of
-from festinger.proposals.webhook import TOLD, check, headers, mark_of, message, proposal_of_event
+from festinger.proposals.channels.webhook import TOLD, check, headers, mark_of, message, proposal_of_event
+from festinger.proposals.model import Author, Channel, Decided, Proof, Said, kind_of
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:

@@ -55,8 +55,8 @@ from festinger.memory import health as memory_health
 from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.outcomes import stats as outcomes_tally
 from festinger.proposals import health as proposals_health
-from festinger.retrieval import health as retrieval_health
-from festinger.retrieval.applies import NoteReader
+from festinger.retrieval import maintenance as retrieval_health
+from festinger.retrieval.notes import NoteReader
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.master_key import MasterKey

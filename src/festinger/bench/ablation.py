@@ -15,7 +15,7 @@ from festinger.bench.recall import BEAM, LOCOMO, SETS, came_of, recall_of, sets_
 from festinger.bench.result import Kind, Metric, Op, System
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Tally
-from festinger.retrieval.desk import Desk, Terms
+from festinger.retrieval.deps import Desk, Terms
 
 PARTS: Mapping[str, Mapping[str, Any]] = {
     "words_ranked": {"words_share": 0.0},

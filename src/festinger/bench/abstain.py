@@ -18,7 +18,7 @@ from festinger.bench.recall import BEAM, LOCOMO, SETS, came_of, recall_of, sets_
 from festinger.bench.result import Kind, Metric, Op, System, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, auroc, counted
-from festinger.retrieval.desk import Desk, Terms
+from festinger.retrieval.deps import Desk, Terms
 
 NONSENSE = 200
 FIRST = 10

@@ -24,12 +24,12 @@ from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
 from festinger.jobs.worker import Crew
 from festinger.memory.episodes.store import append, close
 from festinger.memory.model import Place
-from festinger.retrieval.counting import count_words
-from festinger.retrieval.desk import Desk
+from festinger.retrieval.deps import Desk
+from festinger.retrieval.index.terms import count_words
+from festinger.retrieval.index.turns import index_turns
+from festinger.retrieval.query import wished
 from festinger.retrieval.recall import recall
-from festinger.retrieval.recalled import Recalled
-from festinger.retrieval.turns import index_turns
-from festinger.retrieval.wish import wished
+from festinger.retrieval.result import Recalled
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.bench")

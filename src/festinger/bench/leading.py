@@ -10,14 +10,11 @@ from uuid import UUID
 
 from festinger.clock import system_stopwatch
 from festinger.memory.model import Place
-from festinger.retrieval.arms import CueRead, Found, fetch
-from festinger.retrieval.company import keep_company
-from festinger.retrieval.cue import read_cue
-from festinger.retrieval.desk import Desk
-from festinger.retrieval.scoring import Asked
-from festinger.retrieval.searching import MOST_SEEDS
-from festinger.retrieval.spreading import spread
-from festinger.retrieval.wish import wished
+from festinger.retrieval.association import keep_company, spread
+from festinger.retrieval.deps import Desk
+from festinger.retrieval.query import read_cue, wished
+from festinger.retrieval.score import Asked
+from festinger.retrieval.search import MOST_SEEDS, CueRead, Found, fetch
 from festinger.store.pool import Plan
 from festinger.store.queries import queries_of
 

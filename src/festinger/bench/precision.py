@@ -22,7 +22,7 @@ from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import Given
 from festinger.memory.model import Kind as MemoryKind
 from festinger.memory.model import Place
-from festinger.retrieval.counting import count_words
+from festinger.retrieval.index.terms import count_words
 
 SET = "precisionmembench"
 FIRST = 5

@@ -27,12 +27,11 @@ from festinger.embedding.registry import open_embedder
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId, cause
 from festinger.judge.cascade import sure_by_rules
 from festinger.judge.model import Bars, Features, Pair, Statement
-from festinger.proposals.desk import Desk
-from festinger.proposals.fingerprint import normalise
-from festinger.proposals.likeness import Request, Suggested, likeness
-from festinger.proposals.promote import promote
-from festinger.proposals.sight import sight, sight_in
-from festinger.proposals.sighting import REFLECTION, Sighted, Suggestion
+from festinger.proposals.deps import Desk
+from festinger.proposals.promotion import promote
+from festinger.proposals.sightings.fingerprint import Request, Suggested, likeness, normalise
+from festinger.proposals.sightings.intake import sight, sight_in
+from festinger.proposals.sightings.model import REFLECTION, Sighted, Suggestion
 
 COSINE = "cosine"
 MODEL = "onnx:all-minilm-l6-v2"

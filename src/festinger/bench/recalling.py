@@ -42,13 +42,12 @@ from festinger.memory.learn.store import put_unheard
 from festinger.memory.model import Place
 from festinger.memory.vectors import embed
 from festinger.observability.logs import configure
-from festinger.retrieval.arms import embed_cue, find, read_words, size_of
-from festinger.retrieval.counting import recount
-from festinger.retrieval.cue import read_cue
-from festinger.retrieval.desk import Desk
+from festinger.retrieval.deps import Desk
+from festinger.retrieval.index.terms import recount
+from festinger.retrieval.query import read_cue, wished
 from festinger.retrieval.recall import recall
-from festinger.retrieval.scoring import VECTOR_ARM
-from festinger.retrieval.wish import wished
+from festinger.retrieval.score import VECTOR_ARM
+from festinger.retrieval.search import embed_cue, find, read_words, size_of
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.store.embedded.cluster import postmaster_of

@@ -31,9 +31,9 @@ from festinger.memory.learn.statement import Given
 from festinger.memory.model import Place
 from festinger.outcomes.model import How, Reporter
 from festinger.outcomes.report import observe_recall
+from festinger.retrieval.query import wished
 from festinger.retrieval.recall import recall
-from festinger.retrieval.recalled import Recalled
-from festinger.retrieval.wish import wished
+from festinger.retrieval.result import Recalled
 from festinger.world.model import Outcome
 
 LOCOMO = "locomo"

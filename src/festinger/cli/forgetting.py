@@ -153,7 +153,7 @@ async def reembed(
     from festinger.app.embedding_anew import ask_to_reembed
     from festinger.app.wiring import Start
     from festinger.memory.reembed import drop_vectors, models_of, progress
-    from festinger.retrieval.counting import recount
+    from festinger.retrieval.index.terms import recount
 
     if words:
         async with desk.app() as app:

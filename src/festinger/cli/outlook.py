@@ -183,8 +183,8 @@ class FromStore:
 
     async def recall(self, cue: str, **asked: Any) -> Document:
         from festinger.memory.model import Place
+        from festinger.retrieval.query import wished
         from festinger.retrieval.recall import recall
-        from festinger.retrieval.wish import wished
 
         place = Place(space=self.space, agent=AgentId(self.desk.agent))
         given = {name: in_utc(value) for name, value in asked.items()}

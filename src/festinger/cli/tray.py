@@ -61,7 +61,7 @@ async def tray(desk: Desk) -> AsyncIterator[Tray]:
             yield FromServer(server=server)
         return
     from festinger.app.reviewing import Review
-    from festinger.proposals.verdict import Author, Channel, Proof
+    from festinger.proposals.model import Author, Channel, Proof
 
     async with desk.app() as app:
         name = who().removeprefix("cli:")
@@ -162,13 +162,13 @@ class FromStore:
         return as_sent(await self.review.promote(dry_run=dry_run))
 
     async def decide(self, id_: str, said: Document) -> Document:
-        from festinger.proposals.verdict import kind_of
+        from festinger.proposals.model import kind_of
 
         proposal = await self.review.find(id_)
         return as_sent(await self.review.decide(proposal, kind_of(said["verdict"]), _words(said)))
 
     async def decide_many(self, ids: Sequence[str], said: Document) -> Document:
-        from festinger.proposals.verdict import kind_of
+        from festinger.proposals.model import kind_of
 
         found = [await self.review.find(each) for each in ids]
         return as_sent(await self.review.decide_many(found, kind_of(said["verdict"]), _words(said)))
@@ -184,13 +184,13 @@ class FromStore:
         return as_sent(await self.review.decide_pair(read_id(id_), accept=accept))
 
     async def tasks(self, *, state: str) -> list[Document]:
-        from festinger.proposals.tasks import TaskState
+        from festinger.proposals.verdicts.tasks import TaskState
 
         wanted = None if state == "all" else TaskState(state)
         return [as_sent(each) for each in await self.review.tasks(state=wanted)]
 
     async def close_task(self, id_: str, *, state: str) -> Document:
-        from festinger.proposals.tasks import TaskState
+        from festinger.proposals.verdicts.tasks import TaskState
 
         return as_sent(await self.review.close_task(read_id(id_), TaskState(state)))
 

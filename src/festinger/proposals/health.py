@@ -1,10 +1,18 @@
 """Does the inbox work, in numbers?
 
 How many proposals wait for a person, are held, or find no place; and whether the bars are loose or tight.
+
+What may an agent read of what was observed again and again?
+
+Nothing, unless a person switched it on: what recurs most is often what somebody rejected. Then a few proposals that
+are fresh, recurred, and were neither held back nor decided; as past observations, and never as something to do. Where
+they stand in a prompt is the door's matter.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from festinger.ids import SpaceId
 from festinger.observability.metrics import (
@@ -14,12 +22,12 @@ from festinger.observability.metrics import (
     PROPOSALS_RATE,
     PROPOSALS_VALUE,
 )
-from festinger.proposals.desk import Desk
-from festinger.proposals.meaning import pass_state
-from festinger.proposals.promote import fullness
-from festinger.proposals.proposal import Held
-from festinger.proposals.rate import rate
-from festinger.proposals.shelf import funnel
+from festinger.proposals.deps import Desk
+from festinger.proposals.inbox import funnel
+from festinger.proposals.model import Held, Proposal, State, held_at, proposal_of
+from festinger.proposals.producers import rate
+from festinger.proposals.promotion import fullness
+from festinger.proposals.sightings.similarity import pass_state
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")
@@ -76,3 +84,64 @@ async def measure(desk: Desk, spaces: Iterable[SpaceId]) -> None:
     PROPOSALS_RATE.set(promoted / considered if considered else 0.0)
     for why, number in held.items():
         PROPOSALS_HELD.labels(why).set(number)
+
+
+LEAST_SEEN = 2
+OLDEST = timedelta(days=14)
+MOST = 3
+LOOKED_AT = 200
+"""Those seen most; some of them may be held back."""
+
+LABEL = "Past observation, not a directive: "
+
+
+async def observed(desk: Desk, space: SpaceId, *, exclude: Collection[UUID] = ()) -> list[Proposal]:
+    """What an agent reads now, but for what it was shown already; nothing where that is off."""
+    if not desk.terms(space).surface:
+        return []
+    now = desk.clock()
+    rows = await desk.store.all(
+        Q["observations"],
+        space=space,
+        least=LEAST_SEEN,
+        since=now - OLDEST,
+        exclude=list(exclude),
+        limit=LOOKED_AT,
+    )
+    return observations(map(proposal_of, rows), now=now)
+
+
+async def still_observed(desk: Desk, space: SpaceId, ids: Collection[UUID]) -> list[Proposal]:
+    """Those of some proposals that may stay where an agent reads them: none, once that is switched off."""
+    if not ids or not desk.terms(space).surface:
+        return []
+    rows = await desk.store.all(Q["worded_proposals"], space=space, ids=list(ids))
+    return [proposal_of(row) for row in rows]
+
+
+def observations(found: Iterable[Proposal], *, now: datetime) -> list[Proposal]:
+    """The few that are told, by how many causes saw them, then the latest seen first."""
+    fit = [each for each in found if is_observation(each, now=now)]
+    return sorted(fit, key=_prominence, reverse=True)[:MOST]
+
+
+def is_observation(proposal: Proposal, *, now: datetime) -> bool:
+    """Whether it recurred, is fresh, and nobody keeps it back or has decided it."""
+    return (
+        proposal.state in (State.WAITING, State.PROMOTED)
+        and held_at(proposal.held, proposal.suppressed_until, now) is None
+        and proposal.seen_count >= LEAST_SEEN
+        and proposal.first_seen is not None
+        and now - proposal.first_seen <= OLDEST
+        and bool(proposal.what)
+    )
+
+
+def told(proposal: Proposal) -> str:
+    """As an agent reads it."""
+    return LABEL + proposal.what
+
+
+def _prominence(proposal: Proposal) -> tuple[int, datetime, UUID]:
+    assert proposal.first_seen is not None, "what was never seen is no observation"
+    return proposal.seen_count, proposal.last_seen or proposal.first_seen, proposal.id

@@ -1,63 +1,340 @@
-"""Which proposals wait for a person at this moment?
+"""What is kept of proposals, as a person looks at it?
 
-Those that were promoted and not decided. One that was put off comes back when its time is over, and one that nobody saw
-for long has gone quiet: it is listed apart and takes no place, until it is seen again. All of it is read from the time,
-and no job flips it. Pure.
+A page of them, or one in full: who saw it, in which words and how often, what the gate reads of it now, where it lies,
+and what else may mean the same. What was decided of it is told by `verdict`. Nothing here changes anything.
+
+What else waits for a person?
+
+Other rooms say what nobody but a person can decide there: conflicts, questions of the judges, what is in quarantine,
+proposals that may be one, tasks. It needs no hysteresis and takes no place in the inbox; it is only shown beside the
+proposals, so that there is one place to look, and one number.
+
+What waits for a person, in a few numbers?
+
+An optional reminder: how many proposals are open, since when the oldest waits, and the first of them in the order in
+which they would be promoted. It is told as an event, to whoever wants to pass it on.
+
+What was said of a proposal, and what did that do?
+
+Every verdict, whether anybody acted on it or not, and every effect, whether it was taken back or not. Nothing here
+changes anything.
 """
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import StrEnum
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
 
-from festinger.proposals.proposal import Proposal, State
+from festinger.clock import iso
+from festinger.errors import NotFound
+from festinger.ids import Origin, SpaceId, pick, prefix
+from festinger.proposals.deps import Desk
+from festinger.proposals.gate import Reading, Seen, Standing, bars_for, quiet_since, read, standing
+from festinger.proposals.model import (
+    Effect,
+    Priority,
+    Proposal,
+    ProposalId,
+    State,
+    Verdict,
+    effect_of,
+    family_of,
+    proposal_of,
+    verdict_of,
+)
+from festinger.proposals.sightings.fingerprint import with_hidden_shown
+from festinger.proposals.sightings.model import Sighting, sighting_of
+from festinger.proposals.sightings.recount import UNTRUSTED
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
 
-WARN_SHARE = 0.9
-"""How full an inbox may be before it warns."""
+Q = queries_of("festinger.proposals")
 
-
-class Standing(StrEnum):
-    """Where an undecided proposal lies."""
-
-    OPEN = "open"
-    PUT_OFF = "put off"
-    QUIET = "quiet"
-    ELSEWHERE = "elsewhere"
+MOST = 200
+UNTRUSTED_ONLY = "all sightings come from untrusted text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fullness:
-    """How many proposals wait, and how many may."""
+class Wanted:
+    """Which proposals are asked for; what is not said does not matter. A cursor goes on after a page."""
 
+    states: Collection[State] | None = None
+    scope: str | None = None
+    category: str | None = None
+    held: bool | None = None
+    standing: Standing | None = None
+    after: tuple[datetime, UUID] | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """Words in which something was said, and how often."""
+
+    text: str
+    times: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A proposal with everything that a person should see before deciding."""
+
+    proposal: Proposal
+    reading: Reading
+    standing: Standing
+    sightings: tuple[Sighting, ...]
+    wordings: tuple[Wording, ...]
+    pairs: tuple[Mapping[str, Any], ...]
+    is_untrusted: bool
+
+    @property
+    def opposites(self) -> dict[UUID, str]:
+        """What asks for the opposite, which nobody may approve this without seeing; as `pairs.opposites` reads it."""
+        opposed = (each for each in self.pairs if each["relation"] == "opposite" and each["state"] == "open")
+        return {UUID(each["other"]): each["what"] for each in opposed if each["what"]}
+
+    def as_json(self) -> dict[str, Any]:
+        """As every door shows it, with hidden characters made visible."""
+        shown: dict[str, Any] = {
+            **glance(self.proposal, self.reading, self.standing),
+            "notes": [UNTRUSTED_ONLY] if self.is_untrusted else [],
+            "wordings": [
+                {"text": each.text, "times": each.times, "since": iso(each.since)} for each in self.wordings
+            ],
+            "seen": [each.as_json() for each in self.sightings],
+            "pairs": [dict(each) for each in self.pairs],
+        }
+        return {name: visible(value) for name, value in shown.items()}
+
+
+def glance(proposal: Proposal, reading: Reading, standing: Standing) -> dict[str, Any]:
+    """A proposal as it stands in a list, with hidden characters made visible."""
+    gate = {"ripeness": reading.ripeness, "age_days": reading.age_days, "missing": reading.missing}
+    shown: dict[str, Any] = visible(proposal.as_json())
+    return {**shown, "gate": gate, "standing": standing}
+
+
+async def glances(desk: Desk, space: SpaceId, wanted: Wanted) -> list[dict[str, Any]]:
+    """Proposals that fit as a list shows them, the latest seen first."""
+    now, terms = desk.clock(), desk.terms(space)
+    return [
+        glance(
+            each,
+            read(seen_of(each), bars_for(terms, each.scope), now=now),
+            standing(each, now=now, quiet_days=terms.quiet_days),
+        )
+        for each in await page(desk, space, wanted)
+    ]
+
+
+async def page(desk: Desk, space: SpaceId, wanted: Wanted) -> list[Proposal]:
+    """Proposals that fit, the latest seen first."""
+    before, after = wanted.after or (None, None)
+    now = desk.clock()
+    rows = await desk.store.all(
+        Q["list_proposals"],
+        space=space,
+        states=None if wanted.states is None else [str(state) for state in wanted.states],
+        scope=wanted.scope,
+        category=wanted.category,
+        held=wanted.held,
+        standing=wanted.standing,
+        now=now,
+        quiet_since=quiet_since(now, desk.terms(space).quiet_days),
+        before=before,
+        after=after,
+        limit=min(wanted.limit, MOST),
+    )
+    return [proposal_of(row) for row in rows]
+
+
+async def card(desk: Desk, space: SpaceId, id_: UUID) -> Card:
+    """One proposal in full."""
+    async with desk.store.transaction() as transaction:
+        row = await transaction.maybe(Q["find_proposal"], space=space, id=id_)
+        if row is None:
+            raise NotFound(f"There is no proposal `{id_}`.")
+        proposal = proposal_of(row)
+        family = await family_of(transaction, space, proposal.id)
+        sightings = await transaction.all(Q["sightings_of"], space=space, family=family, limit=MOST)
+        wordings = await transaction.all(Q["wordings_of"], space=space, family=family, limit=MOST)
+        pairs = await transaction.all(Q["pairs_of"], space=space, proposal=proposal.id)
+        origins = await transaction.all(Q["origins_of"], space=space, family=family)
+    now, terms = desk.clock(), desk.terms(space)
+    return Card(
+        proposal=proposal,
+        reading=read(seen_of(proposal), bars_for(terms, proposal.scope), now=now),
+        standing=standing(proposal, now=now, quiet_days=terms.quiet_days),
+        sightings=tuple(map(sighting_of, sightings)),
+        wordings=tuple(
+            Wording(text=each["text"], times=each["times"], since=each["first_at"]) for each in wordings
+        ),
+        pairs=tuple(map(_pair, pairs)),
+        is_untrusted=bool(origins) and {Origin(each["origin"]) for each in origins} <= UNTRUSTED,
+    )
+
+
+def seen_of(proposal: Proposal) -> Seen:
+    """What the gate looks at."""
+    return Seen(
+        causes=proposal.seen_count,
+        days=proposal.days_seen,
+        first_seen=proposal.first_seen,
+        evaluated_at=proposal.evaluated_at,
+    )
+
+
+async def find(desk: Desk, space: SpaceId, text: str) -> ProposalId:
+    """The proposal that a person means by an id or its beginning."""
+    begins = prefix(text)
+    rows = await desk.store.all(Q["proposals_by_prefix"], space=space, prefix=begins)
+    return ProposalId(pick(begins, [row["id"] for row in rows]))
+
+
+async def funnel(desk: Desk, transaction: Transaction, space: SpaceId) -> dict[str, int]:
+    """How many proposals there are in each state, and how many of those that wait are held."""
+    rows = await transaction.all(Q["funnel"], space=space)
+    found = {str(state): 0 for state in State} | {"held": 0}
+    for row in rows:
+        found[row["state"]] += row["proposals"]
+        found["held"] += row["proposals"] if row["held"] and row["state"] == State.WAITING else 0
+    return found
+
+
+def visible(value: Any) -> Any:
+    """A value of JSON with every hidden character shown by its number."""
+    if isinstance(value, str):
+        return with_hidden_shown(value)
+    if isinstance(value, Mapping):
+        return {name: visible(item) for name, item in value.items()}
+    return [visible(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _pair(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": str(row["id"]),
+        "other": str(row["other"]),
+        "what": row["what"],
+        "relation": row["relation"],
+        "similarity": round(row["similarity"], 3),
+        "state": row["state"],
+    }
+
+
+SHOWN = 20
+"""Things of each kind that are shown; the number counts all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing that waits: in which words it is shown, and why it waits."""
+
+    id: str
+    title: str
+    why: str = ""
+    link: str = ""
+    """Where it is decided."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Things of one kind that wait."""
+
+    kind: str
+    count: int
+    items: tuple[Item, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "count": self.count, "items": [asdict(each) for each in self.items]}
+
+
+Source = Callable[[SpaceId, int], Awaitable[Waiting]]
+"""What waits in one room, with at most so many items."""
+
+Sources = Sequence[Source]
+
+
+async def everything_waiting(sources: Sources, space: SpaceId, *, limit: int = SHOWN) -> list[Waiting]:
+    """What waits in every room that has something, in the order in which the rooms were given."""
+    found = [await source(space, limit) for source in sources]
+    return [each for each in found if each.count]
+
+
+def in_all(open_proposals: int, elsewhere: Sequence[Waiting]) -> int:
+    """The one number that every page shows."""
+    return open_proposals + sum(each.count for each in elsewhere)
+
+
+def counts(elsewhere: Sequence[Waiting]) -> Mapping[str, int]:
+    return {each.kind: each.count for each in elsewhere}
+
+
+DIGEST = "send_inbox_digest"
+TOP = 5
+STATES = (State.PROMOTED, State.DEEPENING, State.DEFERRED)
+_FIRST = {Priority.HIGH: 0, Priority.NORMAL: 1, Priority.LOW: 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
     open: int
-    limit: int
+    oldest: datetime | None
+    top: tuple[Proposal, ...]
 
-    @property
-    def room(self) -> int:
-        return max(0, self.limit - self.open)
-
-    @property
-    def paused_because(self) -> str | None:
-        """Why nothing more is promoted, if so."""
-        return None if self.room else f"inbox full ({self.open} of {self.limit})"
-
-    @property
-    def warning(self) -> str | None:
-        """What is said before it is full."""
-        if self.room and self.open >= self.limit * WARN_SHARE:
-            return f"inbox nearly full ({self.open} of {self.limit})"
-        return None
+    def as_json(self) -> dict[str, Any]:
+        """As the event tells it: ids and numbers, no words."""
+        top = [
+            {"proposal": str(each.id), "priority": each.priority.value, "seen_count": each.seen_count}
+            for each in self.top
+        ]
+        return {"open": self.open, "oldest": iso(self.oldest) if self.oldest else None, "top": top}
 
 
-def standing(proposal: Proposal, *, now: datetime, quiet_days: int) -> Standing:
-    if proposal.state not in (State.PROMOTED, State.DEEPENING, State.DEFERRED):
-        return Standing.ELSEWHERE
-    if proposal.state is State.DEFERRED and proposal.deferred_until and now < proposal.deferred_until:
-        return Standing.PUT_OFF
-    moved = [at for at in (proposal.last_seen, proposal.promoted_at, proposal.deferred_until) if at]
-    is_quiet = not moved or max(moved) <= quiet_since(now, quiet_days)
-    return Standing.QUIET if is_quiet else Standing.OPEN
+def digest_of(waiting: Sequence[Proposal]) -> Digest:
+    """The numbers of what waits."""
+    since = [each.promoted_at for each in waiting if each.promoted_at]
+    ranked = sorted(waiting, key=lambda each: (_FIRST[each.priority], -each.seen_count, str(each.id)))
+    return Digest(open=len(waiting), oldest=min(since, default=None), top=tuple(ranked[:TOP]))
 
 
-def quiet_since(now: datetime, quiet_days: int) -> datetime:
-    """What nobody saw since then is quiet."""
-    return now - timedelta(days=quiet_days)
+async def remind(desk: Desk, space: SpaceId) -> Digest:
+    """Tell what waits in a space; nothing is told where nothing waits."""
+    now, quiet = desk.clock(), desk.terms(space).quiet_days
+    found = await page(desk, space, Wanted(states=STATES, limit=MOST))
+    waiting = [each for each in found if standing(each, now=now, quiet_days=quiet) is Standing.OPEN]
+    digest = digest_of(waiting)
+    if waiting:
+        async with desk.store.transaction() as transaction:
+            await desk.outbox.emit(
+                transaction, "inbox_digest", space=space, subject="inbox", payload=digest.as_json()
+            )
+    return digest
+
+
+MOST_DECISIONS = 50
+"""Verdicts and effects that are shown of one proposal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisions:
+    """What people said of one proposal and what came of it, the newest first."""
+
+    verdicts: tuple[Verdict, ...]
+    effects: tuple[Effect, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """As every door shows it, with hidden characters made visible."""
+        return {
+            "verdicts": [visible(each.as_json()) for each in self.verdicts],
+            "effects": [visible(each.as_json()) for each in self.effects],
+        }
+
+
+async def decisions(desk: Desk, space: SpaceId, proposal: UUID) -> Decisions:
+    """All that was decided of a proposal."""
+    async with desk.store.transaction() as transaction:
+        said = await transaction.all(Q["verdicts_of"], space=space, proposal=proposal, limit=MOST_DECISIONS)
+        done = await transaction.all(Q["effects_of"], space=space, proposal=proposal, limit=MOST_DECISIONS)
+    return Decisions(verdicts=tuple(map(verdict_of, said)), effects=tuple(map(effect_of, done)))

@@ -2,6 +2,11 @@
 
 Accepting joins them: the older one stands for both, causes are united and not summed, and each keeps its own words and
 sightings, so that parting them again gives back what was. Declining is remembered: the two are not suggested again.
+
+How does a person let go what is held back?
+
+One proposal, because it is not what was rejected after all; or everything of a producer who was muted. Both are said
+by a reviewer and written down.
 """
 
 import json
@@ -10,10 +15,11 @@ from uuid import UUID
 
 from festinger.errors import AlreadyDecided, BadInput, NotFound
 from festinger.ids import SpaceId
-from festinger.proposals.desk import Desk
-from festinger.proposals.family import held, root_of
-from festinger.proposals.keeping import recount
-from festinger.proposals.proposal import Proposal, State, proposal_of
+from festinger.proposals.deps import Desk, Key
+from festinger.proposals.model import Author, Proposal, State, held, proposal_of, root_of
+from festinger.proposals.producers import Worth, worths
+from festinger.proposals.sightings.recount import recount
+from festinger.proposals.verdicts.reviewers import need_verified
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -88,7 +94,7 @@ async def decline(desk: Desk, space: SpaceId, pair: UUID, *, by: str) -> None:
             await release_in(desk, transaction, space, UUID(held_one))
 
 
-async def release(desk: Desk, space: SpaceId, id_: UUID) -> Proposal:
+async def release_held(desk: Desk, space: SpaceId, id_: UUID) -> Proposal:
     """Let a proposal go that is held; its sightings count."""
     async with desk.store.transaction() as transaction:
         return await release_in(desk, transaction, space, id_)
@@ -121,4 +127,38 @@ async def _decide(
         by=by,
         at=desk.clock(),
         judgement=json.dumps(note),
+    )
+
+
+LONGEST_PRODUCER, LONGEST_CATEGORY = 80, 40
+
+
+async def release(desk: Desk, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
+    """Let a proposal that is held go its way. Raises `NotFound`, `NotAuthorised`."""
+    await need_verified(desk, space, author)
+    return await release_held(desk, space, proposal)
+
+
+async def lift(desk: Desk, space: SpaceId, key: Key, *, author: Author) -> int:
+    """Let a muted producer speak again; how many of its proposals that releases.
+
+    What was decided before is no reason to mute it any more; its value stays what it is.
+    """
+    reviewer = await need_verified(desk, space, author)
+    producer, category = key
+    if not (1 <= len(producer) <= LONGEST_PRODUCER and 1 <= len(category) <= LONGEST_CATEGORY):
+        raise BadInput("Which producer and which category are meant is missing, or too long.")
+    names = {"space": space, "producer": producer, "category": category}
+    async with desk.store.transaction() as transaction:
+        await transaction.run(Q["lift_producer"], **names, at=desk.clock(), by=reviewer.name)
+        return await transaction.run(Q["release_producer"], **names)
+
+
+async def muted(desk: Desk, space: SpaceId) -> list[Worth]:
+    """Who is muted now, the least worth first."""
+    async with desk.store.transaction() as transaction:
+        found = await worths(desk, transaction, space)
+    return sorted(
+        (each for each in found.values() if each.muted_until is not None),
+        key=lambda each: (each.value, each.key),
     )

@@ -20,15 +20,22 @@ from festinger.ids import AgentId, Origin, SpaceId
 from festinger.memory.model import Kind
 from festinger.memory.model import Place as MemoryPlace
 from festinger.observability.metrics import DEGRADED
-from festinger.proposals.proposal import Proposal
-from festinger.proposals.surfacing import told
+from festinger.proposals.health import told
+from festinger.proposals.model import Proposal
 from festinger.proxy.capture import session_name
 from festinger.proxy.injection.block import NOTE_CHARS, Line, NoteRef, Why, note_line
-from festinger.retrieval.applies import NoteReader, choose, pair_text, standing_notes, weighed
+from festinger.retrieval.notes import (
+    NoteReader,
+    Standing,
+    choose,
+    pair_text,
+    standing_notes,
+    standings,
+    weighed,
+)
+from festinger.retrieval.query import wished
 from festinger.retrieval.recall import recall
-from festinger.retrieval.recalled import Item
-from festinger.retrieval.standing import Standing, standings
-from festinger.retrieval.wish import wished
+from festinger.retrieval.result import Item
 from festinger.text.words import sentences_in
 from festinger.world.recall import Place, Said
 

@@ -19,13 +19,12 @@ from festinger.app.reviewing import Review, Words
 from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import read_id
-from festinger.proposals.deciding import EDITED
-from festinger.proposals.inbox import Standing
-from festinger.proposals.meaning import ON
-from festinger.proposals.proposal import State
-from festinger.proposals.shelf import Wanted
-from festinger.proposals.tasks import TaskState
-from festinger.proposals.verdict import Channel, Kind, kind_of
+from festinger.proposals.gate import Standing
+from festinger.proposals.inbox import Wanted
+from festinger.proposals.model import Channel, Kind, State, kind_of
+from festinger.proposals.sightings.similarity import ON
+from festinger.proposals.verdicts.rules import EDITED
+from festinger.proposals.verdicts.tasks import TaskState
 from festinger.web.access import Scope
 from festinger.web.listing import place_at
 from festinger.web.pages import INBOX, back_to, show

@@ -9,10 +9,9 @@ from starlette.responses import Response
 from festinger.errors import BadInput
 from festinger.ids import SessionId, read_id
 from festinger.memory.model import NO_SESSION, Place
-from festinger.retrieval.recall import recall
-from festinger.retrieval.record import find_recall, recalls
-from festinger.retrieval.replay import replay
-from festinger.retrieval.wish import wished
+from festinger.retrieval.log import find_recall, recalls
+from festinger.retrieval.query import wished
+from festinger.retrieval.recall import recall, replay
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.route import Call, Route, answer

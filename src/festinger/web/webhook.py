@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from festinger.app.webhook import Heard, check_signature, take
 from festinger.errors import BadInput
-from festinger.proposals.deciding import MOST_SEEN
-from festinger.proposals.webhook import ANSWER, SIGNATURE
+from festinger.proposals.channels.webhook import ANSWER, SIGNATURE
+from festinger.proposals.verdicts.rules import MOST_SEEN
 from festinger.web.access import Scope
 from festinger.web.route import Call, Route, answer, first_fault
 

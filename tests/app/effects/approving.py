@@ -16,10 +16,9 @@ from festinger.memory.changes import find_all
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import Given
 from festinger.memory.model import Memory, Place
-from festinger.proposals.proposal import Proposal, Type
-from festinger.proposals.sighting import API, Suggestion
-from festinger.proposals.undo import Undone
-from festinger.proposals.verdict import Author, Channel, Decided, Kind, Proof, Said
+from festinger.proposals.model import Author, Channel, Decided, Kind, Proof, Proposal, Said, Type
+from festinger.proposals.sightings.model import API, Suggestion
+from festinger.proposals.verdicts.apply import Undone
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")

@@ -8,7 +8,7 @@ from tests.app.effects.approving import PLACE, Approving, approving
 from festinger.errors import BadInput, NotProposable, Outdated, UndoBlocked
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
 from festinger.memory.censors.edit import Rule, add, deactivate, page
-from festinger.proposals.proposal import Type
+from festinger.proposals.model import Type
 from festinger.world.conflicts import PENDING, Conflict, conflicts
 from festinger.world.model import Source, Statement
 from festinger.world.state import state

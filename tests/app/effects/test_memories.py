@@ -10,8 +10,7 @@ from festinger.ids import MemoryId
 from festinger.memory.confidence import HIGHEST_CENTER
 from festinger.memory.edit import archive, edit
 from festinger.memory.model import Status
-from festinger.proposals.proposal import State, Type
-from festinger.proposals.verdict import Kind
+from festinger.proposals.model import Kind, State, Type
 
 CHANGE = Type.MEMORY_CHANGE
 

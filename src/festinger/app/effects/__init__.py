@@ -12,10 +12,10 @@ from festinger.app.effects.erasing import ForgetRequest
 from festinger.app.effects.memories import IdentityPromotion, MemoryChange
 from festinger.app.effects.settings import SettingsChange
 from festinger.app.forgetting import forgetting_of
-from festinger.proposals.desk import Desk
-from festinger.proposals.effects import Effects, wired
-from festinger.proposals.proposal import Type
-from festinger.proposals.tasks import Advice
+from festinger.proposals.deps import Desk
+from festinger.proposals.model import Type
+from festinger.proposals.verdicts.effects import Effects, wired
+from festinger.proposals.verdicts.tasks import Advice
 
 if TYPE_CHECKING:
     from festinger.app.wiring import App

@@ -27,7 +27,7 @@ from festinger.memory.censors.edit import (
 )
 from festinger.memory.deps import Desk
 from festinger.memory.model import Place
-from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
+from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Look, text_in
 from festinger.store.pool import Joined
 
 REASON = "approved"

@@ -10,7 +10,7 @@ from typing import Any
 
 from festinger.app.effects.naming import id_in
 from festinger.errors import NoSuchConflict
-from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
+from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Look, text_in
 from festinger.store.pool import Joined
 from festinger.world.conflicts import PENDING, find_conflict
 from festinger.world.decisions import Decision, Judge, Verdict, decide, dimension_name, undo

@@ -18,8 +18,8 @@ from festinger.memory.erasure.erase import Eraser, forget_in
 from festinger.memory.erasure.selector import Selector, reach
 from festinger.memory.model import Place
 from festinger.memory.query import seen_by
-from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
-from festinger.proposals.proposal import Type
+from festinger.proposals.model import Type
+from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Look, text_in
 from festinger.store.pool import Joined
 
 CATEGORY, SCOPE = "safety", "memory"

@@ -22,8 +22,8 @@ from festinger.memory.learn.decision import Action
 from festinger.memory.learn.write import hold_owners
 from festinger.memory.model import Memory, Status
 from festinger.memory.undo import undo_in
-from festinger.proposals.effects import Afterwards, Applied, Deed, Look, nothing_more, text_in
-from festinger.proposals.undo import blocked
+from festinger.proposals.verdicts.apply import blocked
+from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Look, nothing_more, text_in
 from festinger.store.pool import Joined
 
 Found = Mapping[MemoryId, Memory]

@@ -10,7 +10,7 @@ from uuid import UUID
 from festinger.errors import BadInput, NotFound
 from festinger.ids import MemoryId, read_id
 from festinger.memory.model import Memory
-from festinger.proposals.effects import Look
+from festinger.proposals.verdicts.effects import Look
 
 
 def id_in(payload: Mapping[str, Any], name: str) -> UUID:

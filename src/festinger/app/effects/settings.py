@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from festinger.app.tuning import erase_setting, write_setting
 from festinger.errors import BadInput, NotProposable, UndoBlocked
 from festinger.ids import EVERY_SPACE, SpaceId
-from festinger.proposals.effects import Afterwards, Applied, Deed, Look, text_in
+from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Look, text_in
 from festinger.settings.keys import Key, find
 from festinger.store.repositories.spaces import find_config
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from festinger.cli.demos.ground import MONDAY
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId, cause
-from festinger.proposals.desk import Desk
-from festinger.proposals.promote import promote
-from festinger.proposals.shelf import card
-from festinger.proposals.sight import sight
-from festinger.proposals.sighting import REFLECTION, Suggestion
+from festinger.proposals.deps import Desk
+from festinger.proposals.inbox import card
+from festinger.proposals.promotion import promote
+from festinger.proposals.sightings.intake import sight
+from festinger.proposals.sightings.model import REFLECTION, Suggestion
 
 DAY = timedelta(days=1)
 MIN_SEEN, MIN_AGE_DAYS = 2, 7

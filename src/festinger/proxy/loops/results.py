@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from festinger.proposals.detectors.failure import failure_of
+from festinger.proposals.detectors.tool_failure import failure_of
 
 READ = 2_000
 """Characters at each end of a result that are read."""

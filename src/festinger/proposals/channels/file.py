@@ -1,0 +1,260 @@
+"""How is a proposal written on a sheet that a person can edit, and what does a person write there?
+
+One Markdown file a proposal: what it says and would do, then four lines for the person, then a mark by which the sheet
+is known. Foreign words are indented, so that no editor renders them and no line of theirs is read as a person's. Only
+what stands below the last heading is read. Pure: files are `app.tray`'s matter, deciding `app.folder`'s.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.errors import BadInput
+from festinger.ids import SpaceId
+from festinger.proposals.inbox import UNTRUSTED_ONLY, Card
+from festinger.proposals.model import Kind, Proposal, Type, kind_of
+from festinger.proposals.sightings.fingerprint import with_hidden_shown
+from festinger.proposals.sightings.model import Sighting
+from festinger.proposals.verdicts.effects import WORDS_NEEDED, Look
+from festinger.proposals.verdicts.rules import FURTHEST
+
+HEADING = "## Your verdict"
+FIELDS = ("verdict", "note", "by", "code")
+RESULT = "result"
+INDENT = "    "
+SLUG_CHARS = 40
+ID_CHARS = 8
+MOST_SHOWN = 20
+"""Sightings that a sheet shows."""
+MAC_CHARS = 32
+MAC_PURPOSE = b"festinger: sheets of the inbox"
+NOT_TAKEN = "not taken: "
+HOW_TO = """Write one of `approve`, `reject`, `deepen`, `too-vague`, `duplicate <id>`, `defer <days or date>` behind
+`verdict:` and your name behind `by:`. What changes behaviour also needs one of your one-time codes.
+Text above this heading is not read."""
+
+_MARK = re.compile(
+    r"^<!-- festinger space=(?P<space>\S+) id=(?P<id>[0-9a-f-]{36}) version=(?P<version>\d{1,9})"
+    r" mac=(?P<mac>[0-9a-f]{32}) -->$"
+)
+_FIELD = re.compile(rf"^({'|'.join((*FIELDS, RESULT))}):[ \t]*(.*)$", re.IGNORECASE)
+_NO_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """What was read from a sheet of ours."""
+
+    space: SpaceId
+    proposal: UUID
+    version: int
+    verdict: str
+    note: str
+    by: str
+    code: str
+    result: str
+    """What was answered to it last."""
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nobody wrote anything on it."""
+        return not any((self.verdict, self.note, self.by, self.code))
+
+    @property
+    def ref(self) -> str:
+        """By what the same words on the same sheet are known again."""
+        words = [self.space, str(self.proposal), str(self.version)]
+        words += [self.verdict, self.note, self.by, self.code]
+        return hashlib.sha256("\x00".join(words).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A verdict as it was written."""
+
+    kind: Kind
+    of: str = ""
+    until: datetime | None = None
+    word: str = ""
+
+
+def mac_key(master: bytes) -> bytes:
+    """The key that marks sheets; who knows it cannot tell the one that it comes from."""
+    return hmac.digest(master, MAC_PURPOSE, "sha256")
+
+
+def mac(key: bytes, *, space: str, proposal: UUID, version: int) -> str:
+    said = f"{space}\n{proposal}\n{version}"
+    return hmac.new(key, said.encode(), hashlib.sha256).hexdigest()[:MAC_CHARS]
+
+
+def file_name(proposal: Proposal, *, whole_id: bool = False) -> str:
+    """How the sheet of a proposal is called."""
+    slug = _NO_SLUG.sub("-", proposal.what.lower()).strip("-")[:SLUG_CHARS].strip("-") or "proposal"
+    named = str(proposal.id) if whole_id else str(proposal.id)[:ID_CHARS]
+    return f"{proposal.priority.value}-{named}-{slug}.md"
+
+
+def written(card: Card, look: Look, *, key: bytes, note: str = "") -> str:
+    """The sheet of a proposal; `note` is what is said of an earlier one that was not taken."""
+    proposal = card.proposal
+    mark = mac(key, space=proposal.space_id, proposal=proposal.id, version=proposal.version)
+    parts = [
+        "# A proposal waits for your verdict",
+        _text(proposal.what),
+        _facts(card),
+        _part("Why", proposal.why),
+        _part("How", proposal.how),
+        _part("Another proposal asks for the opposite", "\n".join(card.opposites.values())),
+        "## Seen\n\n" + "\n".join(map(_seen, card.sightings[:MOST_SHOWN])),
+        _evidence(card.sightings),
+        "## What an approval does\n\n" + _effect(proposal, look),
+        f"{HEADING}\n\n{HOW_TO}",
+        "\n".join(f"{field}: " for field in FIELDS),
+        f"{RESULT}: {_one_line(note)}" if note else "",
+        f"<!-- festinger space={proposal.space_id} id={proposal.id} version={proposal.version} mac={mark} -->",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def read_sheet(text: str, *, key: bytes) -> Sheet | None:
+    """What a person wrote on a sheet; none if the sheet is not one of ours."""
+    lines = text.splitlines()
+    marks = [found for line in lines if (found := _MARK.match(line.rstrip()))]
+    if len(marks) != 1 or HEADING not in (line.rstrip() for line in lines):
+        return None
+    space, id_, version = marks[0]["space"], UUID(marks[0]["id"]), int(marks[0]["version"])
+    if not hmac.compare_digest(mac(key, space=space, proposal=id_, version=version), marks[0]["mac"]):
+        return None
+    return Sheet(space=SpaceId(space), proposal=id_, version=version, **_fields(lines))
+
+
+def asked(sheet: Sheet, *, now: datetime) -> Asked:
+    """The verdict that is meant; one that is not understood is `BadInput`."""
+    word, _, rest = " ".join(sheet.verdict.split()).partition(" ")
+    if word.casefold() == "too" and rest.casefold() == "vague":
+        word, rest = "too-vague", ""
+    kind = kind_of(word)
+    if kind is Kind.REOPEN:
+        raise BadInput("A decided proposal is not taken up again from here.")
+    if kind is Kind.DUPLICATE:
+        return Asked(kind=kind, of=rest)
+    if kind is Kind.DEFER:
+        return Asked(kind=kind, until=_until(rest, now=now) if rest else None)
+    if kind is Kind.APPROVE:
+        return Asked(kind=kind, word=rest)
+    if rest:
+        raise BadInput(f"`{rest[:40]}` after the verdict is not understood.", hint="Write it as the note.")
+    return Asked(kind=kind)
+
+
+def with_result(text: str, result: str) -> str:
+    """The same sheet with what was answered, in place of an earlier answer."""
+    lines = text.splitlines()
+    start = _start(lines)
+    kept = [line for place, line in enumerate(lines) if place < start or not _is_field(line, RESULT)]
+    place = next(at for at, line in enumerate(kept) if _MARK.match(line.rstrip()))
+    above = "\n".join(kept[:place]).rstrip()
+    return "\n".join([above, f"{RESULT}: {_one_line(result)}", "", *kept[place:]]).rstrip() + "\n"
+
+
+def _fields(lines: Sequence[str]) -> dict[str, str]:
+    """What stands behind each name below the heading; the note may go on over several lines."""
+    found = dict.fromkeys((*FIELDS, RESULT), "")
+    last = ""
+    for line in lines[_start(lines) :]:
+        if _MARK.match(line.rstrip()):
+            break
+        if (field := _FIELD.match(line)) is not None:
+            last = field[1].lower()
+            found[last] = field[2].strip()
+        elif last == "note" and line.strip():
+            found["note"] = f"{found['note']}\n{line.strip()}".strip()
+    return found
+
+
+def _start(lines: Sequence[str]) -> int:
+    """Where a person's part begins: below the last heading."""
+    return max(place for place, line in enumerate(lines) if line.rstrip() == HEADING) + 1
+
+
+def _is_field(line: str, name: str) -> bool:
+    field = _FIELD.match(line)
+    return field is not None and field[1].lower() == name
+
+
+def _until(text: str, *, now: datetime) -> datetime:
+    days = text.casefold().removesuffix("days").removesuffix("day").strip()
+    if days.isdecimal() and int(days) <= FURTHEST.days:
+        # From midnight on: read again a moment later, the same words mean the same.
+        today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return today + timedelta(days=int(days))
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise BadInput(
+            f"`{text[:40]}` is no day.", hint="Write a number of days, or a date such as 2026-02-28."
+        ) from error
+
+
+def _facts(card: Card) -> str:
+    seen = card.proposal
+    facts = [
+        f"- Category and scope: {seen.category}, {seen.scope}",
+        f"- Type: {seen.type.value}; priority {seen.priority.value}",
+        f"- Distinct causes: {seen.seen_count}, on {seen.days_seen} days; sightings in all: {seen.sightings}",
+        f"- First seen: {iso(seen.first_seen) if seen.first_seen else 'never'}; by {seen.producer}",
+    ]
+    return "\n".join([*facts, f"- {UNTRUSTED_ONLY}"] if card.is_untrusted else facts)
+
+
+def _part(title: str, text: str) -> str:
+    return f"## {title}\n\n{_text(text)}" if text.strip() else ""
+
+
+def _seen(sighting: Sighting) -> str:
+    times = f" ({sighting.times} times)" if sighting.times > 1 else ""
+    who = f"agent {sighting.agent_id}, session {sighting.session_id}, origin {sighting.origin.value}"
+    return f"{INDENT}{sighting.day.isoformat()} {_one_line(who)}{times}: {_one_line(sighting.text)}"
+
+
+def _evidence(sightings: Sequence[Sighting]) -> str:
+    cited: dict[str, dict[str, None]] = {}
+    for sighting in sightings:
+        for kind, ids in _lists(sighting.evidence):
+            cited.setdefault(kind, {}).update(dict.fromkeys(map(str, ids)))
+    lines = [
+        f"{INDENT}{_one_line(kind)}: {_one_line(', '.join(list(ids)[:MOST_SHOWN]))}"
+        for kind, ids in cited.items()
+    ]
+    return "## Evidence\n\n" + "\n".join(lines) if lines else ""
+
+
+def _lists(evidence: Mapping[str, Any]) -> list[tuple[str, Sequence[Any]]]:
+    return [(kind, ids) for kind, ids in evidence.items() if isinstance(ids, list | tuple)]
+
+
+def _effect(proposal: Proposal, look: Look) -> str:
+    if proposal.type is Type.FORGET_REQUEST:
+        undoing = f"This cannot be undone. To approve it, write `approve {WORDS_NEEDED[proposal.type]}`."
+    else:
+        undoing = "It can be undone."
+    payload = "\n".join(f"{name}: {value}" for name, value in proposal.payload.items())
+    gone = f"Gone since it was proposed: {', '.join(look.gone)}." if look.gone else ""
+    return "\n\n".join(part for part in (look.says, _text(payload), gone, undoing) if part.strip())
+
+
+def _text(text: str) -> str:
+    """Foreign words: indented, with hidden characters shown."""
+    lines = [with_hidden_shown(line) for line in text.strip().splitlines()]
+    return "\n".join(f"{INDENT}{line}".rstrip() for line in lines)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(with_hidden_shown(text).split()).replace("-->", "-- >")

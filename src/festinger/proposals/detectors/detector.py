@@ -1,0 +1,83 @@
+"""What does a detector say when it fires?
+
+A `Firing` is what it found; the suggestion that it makes always names the detector as its producer, counts for the
+session in which the trouble was, at the time of the evidence, and is known again by its source. Pure.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from festinger.ids import DEFAULT_AGENT, AgentId, Origin, SessionId, cause
+from festinger.proposals.model import Type
+from festinger.proposals.sightings.model import Suggestion, detector
+
+
+class Detector(StrEnum):
+    TOOL_FAILURE = "tool_failure"
+    LOOP = "loop"
+    ZERO_HIT = "zero_hit"
+    CENSOR_HITS = "censor_hits"
+    CONFLICT_CHURN = "conflict_churn"
+    MISLEADING = "misleading"
+    IDENTITY = "identity"
+
+
+LONGEST_SCOPE = 40
+_NO_SLUG = re.compile(r"[^a-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firing:
+    """What one detector found in one session."""
+
+    by: Detector
+    category: str
+    scope: str
+    what: str
+    why: str
+    at: datetime
+    source: str
+    """By what the same finding is known when it comes again."""
+    agent: AgentId | None = None
+    session: str = ""
+    type: Type = Type.ADVICE
+    how: str = ""
+    payload: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    target: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    evidence: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+def suggestion(found: Firing) -> Suggestion:
+    """The same as every producer says it."""
+    because = cause(
+        agent=found.agent or DEFAULT_AGENT,
+        session=SessionId(found.session or found.source),
+        origin=Origin.JOB,
+        at=found.at,
+    )
+    return Suggestion(
+        category=found.category,
+        scope=found.scope,
+        what=found.what,
+        why=found.why,
+        how=found.how,
+        producer=detector(found.by),
+        source=found.source,
+        cause=because,
+        at=found.at,
+        type=found.type,
+        payload=found.payload,
+        target=found.target,
+        evidence=found.evidence,
+    )
+
+
+def scope_of(name: str, *, otherwise: str) -> str:
+    """A name in the letters that a scope may have."""
+    slug = _NO_SLUG.sub("_", name.lower()).strip("_-")
+    slug = slug.lstrip("0123456789_-")[:LONGEST_SCOPE].rstrip("_-")
+    return slug or otherwise

@@ -1,0 +1,279 @@
+"""Does a warning strike so often that it should stop things?
+
+By default that is a person's decision, and this proposes it; where the settings let it happen by itself there is
+nothing to propose. Each further strike is one more sighting, for the session in which it was.
+
+Is there a question about something that comes up again and again?
+
+Conflicts on one dimension of one concept that return although each was decided say that the dimension holds two
+things. A person may part it; the names of the two are theirs to give.
+
+Would a memory become part of who the agent is?
+
+Whoever consolidates finds patterns that hold so often that their weight would pass the bound which only a person lets
+a memory pass. This says whether a gain would, and what is then proposed. Pure: consolidation brings the weights.
+
+Does an agent go round in circles?
+
+The guard of the proxy says so with an event, once for each step up. It tells the rule and no words; which tool it was
+is read from the calls of the last exchanges of the session.
+
+Did a memory mislead, more than once?
+
+Outcomes say so: somebody found it contradicted. From two causes on it should perhaps be put away, which a person
+decides.
+
+Is there a name that stands out, that people keep saying, and that nothing is known about?
+
+The world marks such names as wanted and keeps the last sentences in which each stood. Once they come from enough
+sessions somebody should say what it is; each of the sessions is a cause.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import NotFound
+from festinger.events.event import Event
+from festinger.ids import AgentId, Cause, MemoryId, SessionId, SpaceId
+from festinger.memory.censors.censor import Censor, Force
+from festinger.memory.censors.edit import lock_censor
+from festinger.memory.confidence import Weight, reinforced
+from festinger.outcomes.stats import contradicting_causes
+from festinger.proposals.deps import Desk
+from festinger.proposals.detectors.detector import Detector, Firing, scope_of
+from festinger.proposals.model import Type
+from festinger.store.pool import Transaction
+from festinger.store.repositories.exchanges import PastExchange, recent_exchanges
+from festinger.world.conflicts import Conflict, opened_since
+from festinger.world.explain import Unknown, unknown_names
+from festinger.world.model import Outcome
+from festinger.world.recollection import SPEAKERS
+
+USUAL = 5
+"""How often a censor that names no number of its own strikes before it should stop things."""
+
+
+async def find_censor_hits(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
+    """What a strike makes one say, if there were enough. Nothing of a censor that is gone."""
+    try:
+        censor = await lock_censor(transaction, event.space, UUID(event.payload["censor"]))
+    except NotFound:
+        return []
+    usual = desk.terms(event.space).detectors.censor_hits.threshold
+    return [censor_hits_firing(event, censor)] if is_due(censor, usual=usual) else []
+
+
+def is_due(censor: Censor, *, usual: int) -> bool:
+    """Whether a warning has struck often enough; its own number counts before the usual one."""
+    needed = usual if censor.escalation_threshold == USUAL else censor.escalation_threshold
+    return censor.active and censor.action is Force.WARN and censor.counted >= needed
+
+
+def censor_hits_firing(event: Event, censor: Censor) -> Firing:
+    return Firing(
+        by=Detector.CENSOR_HITS,
+        category="safety",
+        scope="censor",
+        what=f"Let censor {censor.id} stop instead of warning",
+        why=f"It struck {censor.counted} times, and nobody called that wrong.",
+        at=event.at,
+        agent=event.agent,
+        session=event.session or "",
+        source=str(event.id),
+        type=Type.CENSOR_ESCALATION,
+        payload={"censor_id": str(censor.id), "from": Force.WARN.value, "to": Force.BLOCK.value},
+        evidence={"triggers": [event.payload["trigger"]]},
+    )
+
+
+WINDOW = timedelta(days=30)
+EDGE = "edge"
+
+
+def is_of_the_world(event: Event) -> bool:
+    """Whether a conflict is one of the graph; memories have no dimensions."""
+    return bool(event.payload["about"] == EDGE)
+
+
+async def find_conflict_churn(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
+    """What a new conflict makes one say, if there were enough on its slot."""
+    told = event.payload
+    found = await opened_since(
+        transaction, event.space, concept=told["concept"], dim=told["dim"], since=event.at - WINDOW
+    )
+    if len(found) < desk.terms(event.space).detectors.conflict_churn.threshold:
+        return []
+    return [conflict_churn_firing(event, found)]
+
+
+def conflict_churn_firing(event: Event, found: Sequence[Conflict]) -> Firing:
+    newest = found[-1]
+    payload: dict[str, Any] = {
+        "conflict_id": event.payload["conflict"],
+        "concept": newest.concept,
+        "dim": newest.dimension,
+    }
+    return Firing(
+        by=Detector.CONFLICT_CHURN,
+        category="knowledge",
+        scope="world",
+        what=f"Part the dimension {newest.dimension} of {newest.concept}",
+        why=f"There were {len(found)} conflicts about it in {WINDOW.days} days.",
+        how="Name a dimension for what stands and one for what was said against it.",
+        at=event.at,
+        agent=event.agent,
+        session=event.session or "",
+        source=str(event.id),
+        type=Type.DIMENSION_DECOMPOSITION,
+        payload=payload,
+        evidence={"conflicts": [str(each.id) for each in found]},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A memory that consolidation would hold more deeply, and by how much."""
+
+    memory: MemoryId
+    weight: Weight
+    gain: float
+    at: datetime
+    run: str
+    """The run that found it."""
+    agent: AgentId | None = None
+    episodes: tuple[str, ...] = ()
+
+
+def would_pass(pattern: Pattern, *, bound: float) -> bool:
+    """Whether the gain carries a memory over the bound; one that is beyond it already asks nobody."""
+    return pattern.weight.center <= bound < reinforced(pattern.weight, pattern.gain).center
+
+
+def identity_firing(pattern: Pattern) -> Firing:
+    return Firing(
+        by=Detector.IDENTITY,
+        category="knowledge",
+        scope="identity",
+        what=f"Hold memory {pattern.memory} as part of who the agent is",
+        why=f"It held in {len(pattern.episodes)} episodes, and would be held more deeply than by itself it may.",
+        at=pattern.at,
+        agent=pattern.agent,
+        session=f"consolidation:{pattern.run}",
+        source=f"consolidation:{pattern.run}:{pattern.memory}",
+        type=Type.IDENTITY_PROMOTION,
+        payload={"memory_id": str(pattern.memory), "gain": pattern.gain},
+        evidence={"memories": [str(pattern.memory)], "episodes": list(pattern.episodes)},
+    )
+
+
+CHAT = "chat"
+"""What repeats where no tool is called: the talk itself."""
+LOOKED_BACK = 6
+"""Exchanges among whose calls the repeated one is looked for."""
+
+
+async def find_loops(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
+    """What a loop makes one say, if it has come far enough."""
+    told = event.payload
+    if told["level"] < desk.terms(event.space).detectors.loop.threshold:
+        return []
+    session = SessionId(told["session"])
+    past = await recent_exchanges(transaction, event.space, session, limit=LOOKED_BACK)
+    return [loop_firing(event, tool=repeated(past))]
+
+
+def repeated(exchanges: Sequence[PastExchange]) -> str:
+    """The tool that is called most; the talk itself if none is."""
+    names = [str(call.get("name", "")) for each in exchanges for call in each.tool_calls]
+    counted = Counter(name for name in names if name)
+    return min(counted, key=lambda name: (-counted[name], name)) if counted else CHAT
+
+
+def loop_firing(event: Event, *, tool: str) -> Firing:
+    rule = event.payload["rule"]
+    scope = scope_of(tool, otherwise=CHAT)
+    return Firing(
+        by=Detector.LOOP,
+        category="reliability",
+        scope=scope,
+        what=f"Break the {rule} repeat of {scope}",
+        why=f"It repeated {event.payload['count']} times and reached level {event.payload['level']}.",
+        at=event.at,
+        agent=event.agent,
+        session=event.payload["session"],
+        source=str(event.id),
+        evidence={"events": [str(event.id)]},
+    )
+
+
+def is_contradicted(event: Event) -> bool:
+    return bool(event.payload["outcome"] == Outcome.CONTRADICTED.value)
+
+
+async def find_misleading(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
+    """What a contradiction makes one say, if enough causes stand behind it."""
+    memory = MemoryId(UUID(event.payload["memory"]))
+    causes = await contradicting_causes(transaction, event.space, memory)
+    if len(causes) < desk.terms(event.space).detectors.misleading.threshold:
+        return []
+    return [misleading_firing(event, memory, causes)]
+
+
+def misleading_firing(event: Event, memory: MemoryId, causes: Collection[Cause]) -> Firing:
+    return Firing(
+        by=Detector.MISLEADING,
+        category="knowledge",
+        scope="memory",
+        what=f"Put memory {memory} away",
+        why=f"It was found contradicted from {len(causes)} causes.",
+        at=event.at,
+        agent=event.agent,
+        session=event.session or "",
+        source=str(event.id),
+        type=Type.MEMORY_CHANGE,
+        payload={"op": "archive", "ids": [str(memory)]},
+        evidence={"memories": [str(memory)], "events": [str(event.id)]},
+    )
+
+
+async def find_unknown_names(desk: Desk, transaction: Transaction, space: SpaceId) -> list[Firing]:
+    """What the unknown names of a space make one say."""
+    threshold = desk.terms(space).detectors.zero_hit.threshold
+    names = await unknown_names(transaction, space)
+    return [each for name in names for each in wondered(name, threshold=threshold)]
+
+
+def wondered(name: Unknown, *, threshold: int) -> list[Firing]:
+    """One finding for each session that said the name, if they are enough."""
+    by_session: dict[str, Mapping[str, Any]] = {}
+    for sentence in name.sentences:
+        if sentence["origin"] not in SPEAKERS:
+            # What only a page or a tool keeps saying is nobody's question.
+            continue
+        by_session[sentence["session_id"]] = sentence
+    if len(by_session) < threshold:
+        return []
+    return [_firing(name, sentence, sessions=list(by_session)) for sentence in by_session.values()]
+
+
+def _firing(name: Unknown, sentence: Mapping[str, Any], *, sessions: Sequence[str]) -> Firing:
+    return Firing(
+        by=Detector.ZERO_HIT,
+        category="knowledge",
+        scope="world",
+        what=f"Say what {name.token} is",
+        why=f"It was said in {len(sessions)} sessions, and nothing is known about it.",
+        how=f"festinger iknowthat '{name.token} -isa '",
+        at=sentence["at"],
+        session=sentence["session_id"],
+        source=f"unknown:{name.id}:{sentence['session_id']}"[:200],
+        evidence={"concepts": [name.token], "messages": _messages(name.sentences)},
+    )
+
+
+def _messages(sentences: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [str(each["message_id"]) for each in sentences if each["message_id"]]

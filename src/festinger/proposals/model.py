@@ -1,0 +1,441 @@
+"""What is a proposal?
+
+A suggested change with where it stands, how often and since when it was seen, and what it would do. Values only: a row
+of the table as the rooms see it. How it was counted is `counting`'s matter, when it is ripe the gate's.
+
+What does somebody say of a proposal, and who is that?
+
+Values only. `Said` is what a channel hands in: the verdict, and whom the channel found out to be speaking. A `Verdict`
+is the row that is kept of it, whether it is acted on or not; `Decided` is what came of it. Nothing here decides.
+
+Which proposals stand together, because a person said that they are one?
+
+A duplicate keeps its row, its words and its sightings, and points at the proposal that stands for it; so what was
+joined can be parted again. Votes are counted over the whole family.
+
+How does a proposal come into another state, or to other words?
+
+The two ways in which deciding writes a proposal, apart because an effect may cut words out of it meanwhile: whoever
+moves it must not bring them back. Within a transaction of the caller's, who holds it and tells of it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NewType
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.errors import BadInput, FestingerError, NotFound
+from festinger.ids import SessionId, SpaceId
+from festinger.proposals.sightings.fingerprint import Profile
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+ProposalId = NewType("ProposalId", UUID)
+
+
+class State(StrEnum):
+    WAITING = "waiting"
+    PROMOTED = "promoted"
+    APPROVED = "approved"
+    APPLIED = "applied"
+    UNDONE = "undone"
+    REJECTED = "rejected"
+    DEEPENING = "deepening"
+    DEFERRED = "deferred"
+    DUPLICATE = "duplicate"
+
+
+UNDECIDED = frozenset({State.WAITING, State.PROMOTED, State.DEEPENING, State.DEFERRED})
+"""Nobody has said yes or no."""
+
+DECIDED_FOR = frozenset({State.APPROVED, State.APPLIED, State.UNDONE})
+"""Somebody said yes; a further sighting shows that it did not help, and asks nobody again."""
+
+
+class Held(StrEnum):
+    """Why a proposal is kept from being promoted."""
+
+    LIKE_REJECTED = "like_rejected"
+    PRODUCER_MUTED = "producer_muted"
+
+
+class Type(StrEnum):
+    """What an approval would do."""
+
+    MEMORY_CHANGE = "memory_change"
+    IDENTITY_PROMOTION = "identity_promotion"
+    CENSOR_RULE = "censor_rule"
+    CENSOR_ESCALATION = "censor_escalation"
+    DIMENSION_DECOMPOSITION = "dimension_decomposition"
+    SETTINGS_CHANGE = "settings_change"
+    FORGET_REQUEST = "forget_request"
+    ADVICE = "advice"
+
+
+class Priority(StrEnum):
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A suggested change: what it asks for, where it stands, and how often and since when it was seen."""
+
+    space_id: SpaceId
+    id: ProposalId
+    fingerprint: str
+    profile: Profile
+    normalised: str
+    category: str
+    scope: str
+    type: Type
+    what: str
+    why: str
+    how: str
+    payload: Mapping[str, Any] = field(hash=False)
+    target: Mapping[str, Any] = field(hash=False)
+    state: State
+    held: Held | None
+    seen_count: int
+    days_seen: int
+    sightings: int
+    first_seen: datetime | None
+    last_seen: datetime | None
+    counted_since: datetime | None
+    evaluated_at: datetime | None
+    promoted_at: datetime | None
+    priority: Priority
+    producer: str
+    suppressed_until: datetime | None
+    deferred_until: datetime | None
+    seen_after: int
+    decided_at: datetime | None
+    rejections: int
+    reevaluations: int
+    duplicate_of: ProposalId | None
+    created_at: datetime
+    version: int
+
+    def held_now(self, now: datetime) -> Held | None:
+        """Why it is kept back at this moment; what keeps it back may have an end."""
+        return held_at(self.held, self.suppressed_until, now)
+
+    def is_suppressed(self, now: datetime) -> bool:
+        """Whether somebody said no, and that still holds."""
+        is_silent = self.suppressed_until is not None and now <= self.suppressed_until
+        return self.state is State.REJECTED and is_silent
+
+    def as_json(self) -> dict[str, Any]:
+        """As every door shows it."""
+        return {each.name: shown(getattr(self, each.name)) for each in fields(self)}
+
+
+_NAMES = tuple(each.name for each in fields(Proposal))
+
+
+def proposal_of(row: Mapping[str, Any]) -> Proposal:
+    """The proposal that a row holds."""
+    values = {name: row[name] for name in _NAMES}
+    values |= {
+        "profile": Profile(row["profile"]),
+        "type": Type(row["type"]),
+        "state": State(row["state"]),
+        "held": Held(row["held"]) if row["held"] else None,
+        "priority": Priority(row["priority"]),
+    }
+    return Proposal(**values)
+
+
+def held_at(held: Held | None, until: datetime | None, now: datetime) -> Held | None:
+    """The reason for which something is kept back, as long as that lasts."""
+    return None if until is not None and now > until else held
+
+
+def shown(value: Any) -> Any:
+    """A value of a row in the form in which doors give it."""
+    if isinstance(value, datetime):
+        return iso(value)
+    return str(value) if isinstance(value, UUID) else value
+
+
+class Kind(StrEnum):
+    """What can be said; of several that wait for one proposal the first in this order counts."""
+
+    REJECT = "reject"
+    DUPLICATE = "duplicate"
+    APPROVE = "approve"
+    DEEPEN = "deepen"
+    TOO_VAGUE = "too_vague"
+    DEFER = "defer"
+    REOPEN = "reopen"
+
+
+ORDER = {kind: place for place, kind in enumerate(Kind)}
+
+
+class Channel(StrEnum):
+    CONSOLE = "console"
+    CLI = "cli"
+    API = "api"
+    WEBHOOK = "webhook"
+    FOLDER = "folder"
+    LIBRARY = "library"
+
+
+class Proof(StrEnum):
+    """How a channel knows who speaks."""
+
+    LOGIN = "login"
+    KEY = "key"
+    UID = "uid"
+    WEBHOOK = "webhook"
+    NAMED = "named"
+    """A name in a file; a one-time code says more."""
+    NONE = "none"
+    """Nobody who may decide: an agent's key, a tool, a model, or nobody at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Whoever speaks, as far as the channel could tell. Nothing of it is read from what they say."""
+
+    name: str
+    proof: Proof = Proof.NONE
+    id: str = ""
+    """The login, the id of the key, the user id; the name where that is all there is."""
+    code: str = field(default="", repr=False)
+    """A one-time code that came along."""
+
+    @property
+    def identity(self) -> str:
+        return self.id or self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A verdict as it comes in. The same `channel` and `ref` again is the same verdict, and counts once."""
+
+    proposal: UUID
+    kind: Kind
+    author: Author
+    channel: Channel
+    ref: str
+    note: str = ""
+    of: UUID | None = None
+    """Of which proposal this one is a duplicate."""
+    until: datetime | None = None
+    edits: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What the person changed before saying yes: `what`, `why`, `how`, `payload`."""
+    word: str = ""
+    """What must be written out where nothing can be taken back."""
+    version: int | None = None
+    """The version that the person saw."""
+    seen: tuple[UUID, ...] = ()
+    """Which other proposals the person has looked at: those that ask for the opposite must be among them."""
+    session: SessionId | None = None
+    """The conversation in which it was said, if it was in one."""
+    digest: str = ""
+    """Of the whole message, where a channel must tell whether the same one comes again."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What is kept beside the kind and the note."""
+        given = {"of": shown(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
+        given |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
+        given |= {"digest": self.digest, "seen": sorted(map(str, self.seen))}
+        return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What somebody said of a proposal, whether it was acted on or not."""
+
+    id: UUID
+    proposal_id: ProposalId
+    kind: Kind
+    author: str
+    verified: bool
+    channel: str
+    channel_ref: str
+    note: str
+    fields: Mapping[str, Any] = field(hash=False)
+    received_at: datetime
+    processed_at: datetime | None
+    result: str | None
+
+    @property
+    def of(self) -> UUID | None:
+        return UUID(self.fields["of"]) if "of" in self.fields else None
+
+    @property
+    def until(self) -> datetime | None:
+        return datetime.fromisoformat(self.fields["until"]) if "until" in self.fields else None
+
+    @property
+    def seen(self) -> frozenset[UUID]:
+        return frozenset(map(UUID, self.fields.get("seen", ())))
+
+    @property
+    def session(self) -> SessionId | None:
+        return self.fields.get("session")
+
+    def as_json(self) -> dict[str, Any]:
+        """As every door shows it."""
+        return {each.name: shown(getattr(self, each.name)) for each in fields(self)}
+
+
+_VERDICT_FIELDS = tuple(each.name for each in fields(Verdict))
+
+
+def verdict_of(row: Mapping[str, Any]) -> Verdict:
+    """The verdict that a row holds."""
+    return Verdict(**{name: row[name] for name in _VERDICT_FIELDS} | {"kind": Kind(row["kind"])})
+
+
+class Result(StrEnum):
+    """What came of a verdict."""
+
+    APPLIED = "applied"
+    REJECTED = "rejected"
+    DEEPENING = "deepening"
+    REEVALUATED = "reevaluated"
+    DUPLICATE = "duplicate"
+    DEFERRED = "deferred"
+    REOPENED = "reopened"
+    OVERTAKEN = "overtaken"
+    UNVERIFIED = "unverified"
+    STALE = "stale"
+    FORGOTTEN = "target forgotten"
+    ALREADY = "already decided"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What an approval did, and whether that was taken back."""
+
+    id: UUID
+    proposal_id: ProposalId
+    type: Type
+    before: Mapping[str, Any] = field(hash=False)
+    after: Mapping[str, Any] = field(hash=False)
+    changes: tuple[str, ...]
+    applied_at: datetime
+    applied_by: str
+    undone_at: datetime | None
+    undone_by: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """As every door shows it."""
+        plain = {each.name: shown(getattr(self, each.name)) for each in fields(self)}
+        return plain | {"changes": list(self.changes)}
+
+
+_EFFECT = tuple(each.name for each in fields(Effect))
+
+
+def effect_of(row: Mapping[str, Any]) -> Effect:
+    """The effect that a row holds."""
+    values = {name: row[name] for name in _EFFECT}
+    return Effect(**values | {"type": Type(row["type"]), "changes": tuple(row["changes"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What came of a verdict."""
+
+    proposal: Proposal
+    verdict: Verdict
+    result: str
+    effect: Effect | None = None
+    again: bool = False
+    """Whether the same verdict had come before, so that nothing was done now."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "proposal": str(self.proposal.id),
+            "state": self.proposal.state.value,
+            "version": self.proposal.version,
+            "result": self.result,
+            "verdict": str(self.verdict.id),
+            "effect": self.effect.as_json() if self.effect else None,
+        }
+
+
+def kind_of(text: str) -> Kind:
+    """The verdict that is meant, in any case and with a space, `-` or `_` between its words."""
+    try:
+        return Kind("_".join(text.casefold().replace("-", " ").replace("_", " ").split()))
+    except ValueError as error:
+        known = ", ".join(f"`{each}`" for each in Kind)
+        raise BadInput(f"`{text[:40]}` is no verdict.", hint=f"Say {known}.") from error
+
+
+Q = queries_of("festinger.proposals")
+
+MOST_STEPS = 5
+"""How far duplicates lead on; whoever comes further goes round in a ring."""
+
+
+async def held(transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
+    """One proposal, which nobody else may change until the transaction ends."""
+    row = await transaction.maybe(Q["hold_proposal"], space=space, id=id_)
+    if row is None:
+        raise NotFound(f"There is no proposal `{id_}`.")
+    return proposal_of(row)
+
+
+async def root_of(transaction: Transaction, space: SpaceId, found: Proposal) -> Proposal:
+    """The proposal that stands for this one, which the caller holds; held too: itself, unless it is a duplicate."""
+    root = found
+    for _ in range(MOST_STEPS):
+        if root.duplicate_of is None:
+            return root
+        root = await held(transaction, space, root.duplicate_of)
+    if root.duplicate_of is None:
+        return root
+    raise FestingerError(f"The duplicates of proposal `{found.id}` lead nowhere.")
+
+
+async def family_of(transaction: Transaction, space: SpaceId, id_: ProposalId) -> list[UUID]:
+    """A proposal and all its duplicates."""
+    return [row["id"] for row in await transaction.all(Q["family"], space=space, id=id_)]
+
+
+async def save(transaction: Transaction, proposal: Proposal) -> Proposal:
+    """Write where a proposal, which the caller holds, stands from now on; its version rises."""
+    row = await transaction.one(
+        Q["move_proposal"],
+        space=proposal.space_id,
+        id=proposal.id,
+        state=proposal.state,
+        held=proposal.held,
+        promoted_at=proposal.promoted_at,
+        suppressed_until=proposal.suppressed_until,
+        deferred_until=proposal.deferred_until,
+        decided_at=proposal.decided_at,
+        rejections=proposal.rejections,
+        reevaluations=proposal.reevaluations,
+        duplicate_of=proposal.duplicate_of,
+    )
+    return proposal_of(row)
+
+
+async def reword(transaction: Transaction, proposal: Proposal) -> Proposal:
+    """Write what a proposal, which the caller holds, says and would do from now on; its version rises."""
+    row = await transaction.one(
+        Q["reword_proposal"],
+        space=proposal.space_id,
+        id=proposal.id,
+        what=proposal.what,
+        how=proposal.how,
+        payload=json.dumps(dict(proposal.payload), default=str),
+        target=json.dumps(dict(proposal.target), default=str),
+    )
+    return proposal_of(row)

@@ -1,0 +1,301 @@
+"""When are two wordings one proposal?
+
+When nothing is left that tells them apart: case, order of words, repeats and small words fall out; what is denied,
+what goes before what, and numbers stay, because "retry" and "do not retry" must never be one. It knows spellings, not
+meanings: `retry` and `retries` stay apart here, and `meaning` may suggest that they belong together.
+
+Two further profiles do as earlier systems did, for comparing with them and for reading their logs. Pure.
+
+Which characters of a text does nobody see?
+
+Control, zero-width and bidirectional characters can make a text read otherwise than it is. They fall out before a
+text is compared, and wherever a person reads it they are shown by their number. Pure.
+
+Do two requests ask for the same, as far as that can be told without a model?
+
+Judges read statements: who has which value. A request has no such slot, so what they call a different subject is often
+only another verb. Here only what matters to a request keeps two apart: numbers, denials, opposites, order, and one
+phrase that stands for another. What is left is as sure as the words are near. Pure, and never more than a suggestion.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+
+from festinger.judge.model import ACCEPT, Guard, Judgement, Relation
+from festinger.judge.rules.guards import Compared, compare
+from festinger.judge.rules.parse import read
+from festinger.judge.rules.words import stem
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co"})
+_VARIATIONS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
+"""Letters and marks that are drawn as nothing."""
+
+
+def without_hidden(text: str) -> str:
+    """The text as it looks: what ends a line or jumps to a column stays as a space."""
+    return "".join(" " if char.isspace() else char for char in text if char.isspace() or not is_hidden(char))
+
+
+def with_hidden_shown(text: str) -> str:
+    """The text with every hidden character by its number, as `⟦U+202E⟧`; line ends stay."""
+    return "".join(f"⟦U+{ord(char):04X}⟧" if is_hidden(char) and char != "\n" else char for char in text)
+
+
+def is_hidden(char: str) -> bool:
+    return (
+        unicodedata.category(char) in _UNSEEN
+        or char in _FILLERS
+        or any(ord(char) in variations for variations in _VARIATIONS)
+    )
+
+
+def storable(text: str) -> str:
+    """The text as a database can hold it: what no text may have is marked as lost."""
+    return "".join("\ufffd" if char == "\x00" or "\ud800" <= char <= "\udfff" else char for char in text)
+
+
+LENGTH = 16
+"""Hexadecimal digits of a fingerprint."""
+
+
+class Profile(StrEnum):
+    FESTINGER = "festinger"
+    COMPAT_COURSE = "compat-course"
+    COMPAT_AGENT = "compat-agent"
+
+
+STOPWORDS = frozenset({
+    "a", "an", "the", "to", "of", "in", "for", "on", "with", "and", "or", "but", "this", "that", "it", "its", "we",
+    "our", "add",
+})  # fmt: skip
+COURSE_STOPWORDS = STOPWORDS | {"not"}
+AGENT_STOPWORDS = (STOPWORDS - {"add"}) | {
+    "is", "are", "was", "were", "be", "been", "being", "at", "by", "from", "not", "should", "could", "would", "can",
+    "will", "do", "does", "did", "has", "have", "had", "may", "might",
+}  # fmt: skip
+
+DENYING = frozenset({"not", "no", "never", "nor", "without", "cannot"})
+AUXILIARIES = frozenset({"do", "does", "did"})
+"""They fall out before a denial: `do not retry` and `never retry` are one."""
+
+TURNING = frozenset({"over", "than", "before", "after", "instead", "versus", "into"})
+"""What stands on their left and on their right may not be swapped."""
+
+FRAMES = (("from", frozenset({"to"})), ("replace", frozenset({"with", "by"})))
+"""Openings of a direction, and the words on whose two sides it lies."""
+
+DENIED = "!"
+
+_CONTRACTED = re.compile(r"\b\w++(?<=\wn)['\u2019]t(?!\w)")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """A word that is left, and the place at which it stood."""
+
+    text: str
+    place: int
+    denials: int = 0
+
+    @property
+    def marked(self) -> str:
+        return DENIED * self.denials + self.text
+
+
+def fingerprint(*, category: str, scope: str, normalised: str) -> str:
+    """The key under which a proposal is found again. The space is part of the row, not of this."""
+    return sha256(f"{category}:{scope}:{normalised}".encode()).hexdigest()[:LENGTH]
+
+
+def normalise(text: str, profile: Profile = Profile.FESTINGER) -> str:
+    """What is left of a text; empty if nothing is."""
+    plain = without_hidden(text)
+    if profile is Profile.COMPAT_COURSE:
+        return _compatible(plain, COURSE_STOPWORDS)
+    if profile is Profile.COMPAT_AGENT:
+        return _compatible(plain, AGENT_STOPWORDS)
+    return _normalised(folded(plain))
+
+
+def words_of(normalised: str) -> frozenset[str]:
+    """The words of a normalised text, without what was appended to them."""
+    return frozenset(normalised.partition(" | ")[0].split())
+
+
+def sense_of(normalised: str) -> tuple[frozenset[str], str]:
+    """What is denied in a normalised text, and which directions and numbers it has: what no meaning may override."""
+    words, _, tail = normalised.partition(" | ")
+    return frozenset(word for word in words.split() if word.startswith(DENIED)), tail
+
+
+def folded(text: str) -> str:
+    """One form for all forms of the same letters."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def _compatible(text: str, stopwords: frozenset[str]) -> str:
+    return " ".join(sorted(set(_ASCII_WORD.findall(text.lower())) - stopwords))
+
+
+def _normalised(text: str) -> str:
+    spoken = list(spoken_words(text))
+    words = _denied(spoken)
+    if not any(word.text for word in words):
+        return ""
+    bag = " ".join(sorted({word.marked for word in words}))
+    tail = [*sorted(set(_directions(spoken, words))), *_numbers(words)]
+    return f"{bag} | {' '.join(tail)}" if tail else bag
+
+
+def spoken_words(text: str) -> Iterator[str]:
+    """The words of a folded text in their order; every contracted denial is one `not`."""
+    yield from _runs(_CONTRACTED.sub(" not ", text))
+
+
+def _runs(text: str) -> Iterator[str]:
+    """Runs of letters, marks and digits; a number keeps the point or comma inside it."""
+    run: list[str] = []
+    for place, char in enumerate(text):
+        inside_number = char in ".," and run and run[-1].isdigit() and text[place + 1 : place + 2].isdigit()
+        if char.isalnum() or inside_number or (run and unicodedata.category(char).startswith("M")):
+            run.append(char)
+        elif run:
+            yield "".join(run)
+            run.clear()
+    if run:
+        yield "".join(run)
+
+
+def _denied(spoken: Sequence[str]) -> list[Word]:
+    """The words that stay, each with how often it is denied. A denial of nothing stays alone, so that it shows."""
+    words: list[Word] = []
+    denials = 0
+    for place, text in enumerate(spoken):
+        is_auxiliary = text in AUXILIARIES and place + 1 < len(spoken) and spoken[place + 1] in DENYING
+        if text in DENYING:
+            denials += 1
+        elif text not in STOPWORDS and not is_auxiliary:
+            words.append(Word(text=text, place=place, denials=denials))
+            denials = 0
+    return [*words, Word(text="", place=len(spoken), denials=denials)] if denials else words
+
+
+def _directions(spoken: Sequence[str], words: Sequence[Word]) -> Iterator[str]:
+    named = [word for word in words if word.text and word.text not in TURNING]
+    for pivot in _pivots(spoken):
+        left = next((word.marked for word in reversed(named) if word.place < pivot), "")
+        right = next((word.marked for word in named if word.place > pivot), "")
+        # Nobody writes an article before these words: there `a` is a name, as in "prefer plan A over plan B".
+        if pivot and spoken[pivot - 1] == "a":
+            left = "a"
+        if left or right:
+            yield f"{left}>{right}"
+
+
+def _pivots(spoken: Sequence[str]) -> Iterator[int]:
+    for place, text in enumerate(spoken):
+        if text in TURNING:
+            yield place
+        for opening, turns in FRAMES:
+            if text == opening:
+                rest = range(place + 1, len(spoken))
+                yield from (later for later in rest if spoken[later] in turns)
+
+
+def _numbers(words: Sequence[Word]) -> Iterator[str]:
+    numbers = [word.text for word in words if word.text.replace(".", "").replace(",", "").isdecimal()]
+    if len(numbers) > 1:
+        yield "#" + ">".join(numbers)
+
+
+PARTING = frozenset({Guard.NUMBER, Guard.UNIT, Guard.NEGATION, Guard.ANTONYM, Guard.ORDER})
+"""What keeps two requests apart however near they are; names and quantities of things do not."""
+
+NEAREST = 0.9
+"""A cosine from which nearness adds nothing to how sure this is."""
+SUREST = 0.95
+BY_RULES = "rules@"
+
+
+class Suggested(StrEnum):
+    SAME = "same"
+    OPPOSITE = "opposite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A proposal as it is held against another: its words, and what is left of them."""
+
+    what: str
+    normalised: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Likeness:
+    """What is suggested of two proposals; none if nothing is."""
+
+    relation: Suggested | None
+    confidence: float = 0.0
+    why: str = ""
+
+
+def likeness(a: Request, b: Request, said: Judgement, *, similarity: float, bar: float) -> Likeness:
+    """What is suggested of two that lie at least as near as the bar, given what the judges said."""
+    if turned := reversal(a.normalised, b.normalised):
+        return Likeness(relation=Suggested.OPPOSITE, confidence=SUREST, why=turned)
+    if said.relation is Relation.CONTRADICTS and said.confidence >= ACCEPT:
+        return Likeness(relation=Suggested.OPPOSITE, confidence=said.confidence, why=said.reasoning)
+    if said.relation is Relation.SAME and said.confidence >= ACCEPT:
+        return Likeness(relation=Suggested.SAME, confidence=said.confidence, why=said.reasoning)
+    asked_a_model = said.final and not said.judge.startswith(BY_RULES)
+    if asked_a_model or not _nothing_parts(a.what, b.what):
+        return Likeness(relation=None, why=said.reasoning)
+    return Likeness(
+        relation=Suggested.SAME,
+        confidence=confidence(similarity, bar=bar),
+        why=f"They are near ({similarity:.2f}) and nothing in the words parts them.",
+    )
+
+
+def confidence(similarity: float, *, bar: float) -> float:
+    """How sure nearness alone makes: at the bar just enough to suggest, and never sure."""
+    share = (similarity - bar) / max(NEAREST - bar, 1e-9)
+    return round(ACCEPT + (SUREST - ACCEPT) * min(1.0, max(0.0, share)), 4)
+
+
+def reversal(a: str, b: str) -> str:
+    """In what two normalised texts go against each other; empty if in nothing."""
+    left, right = words_of(a), words_of(b)
+    if any(DENIED + word in right for word in left) or any(DENIED + word in left for word in right):
+        return "One denies what the other asks for."
+    if any(">".join(reversed(each.split(">"))) in _request_directions(b) for each in _request_directions(a)):
+        return "One goes the other way round."
+    one, other = _request_numbers(left), _request_numbers(right)
+    return "They have other numbers." if one and other and one != other else ""
+
+
+def _request_directions(normalised: str) -> set[str]:
+    pairs = normalised.partition(" | ")[2].split()
+    return {pair for pair in pairs if not pair.startswith("#") and len(set(pair.split(">"))) == 2}
+
+
+def _request_numbers(words: frozenset[str]) -> Counter[str]:
+    return Counter(word for word in words if word[:1].isdigit())
+
+
+def _nothing_parts(a: str, b: str) -> bool:
+    compared = compare(read(a), read(b))
+    return not PARTING & set(compared.guards) and not _swapped(compared)
+
+
+def _swapped(compared: Compared) -> bool:
+    """Whether one phrase stands for another: nearness cannot tell a synonym from something else."""
+    found = compared.difference
+    return found.swapped and set(map(stem, found.old)) != set(map(stem, found.new))

@@ -1,0 +1,278 @@
+"""How is a sighting written down, counted and told of?
+
+The words of one cause are one row, however often they come; what came with an event that was already told is known
+again. Whatever adds or moves sightings has them counted here. All within a transaction of the caller's.
+
+How many causes stand behind a proposal?
+
+Distinct ones, not repeats: whoever says the same a thousand times has one vote, an agent that opens a thousand
+sessions in a day has a few, and text that nobody vouches for can never carry a proposal alone. Pure; the rows are
+gathered by `sight`.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from festinger.ids import Cause, Origin, SessionId, SpaceId
+from festinger.proposals.deps import Desk
+from festinger.proposals.gate import bars_for, priority_of
+from festinger.proposals.model import DECIDED_FOR, Held, Proposal, family_of, proposal_of
+from festinger.proposals.sightings.model import Suggestion, Uncounted
+from festinger.settings.proposals import ProposalsSettings
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+UNTRUSTED = frozenset({Origin.TOOL, Origin.DOCUMENT, Origin.SYSTEM})
+"""Text that reaches an agent without anybody vouching for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Votes:
+    """The causes of one agent, day and origin: how many sessions, and from when to when."""
+
+    agent: str
+    day: date
+    origin: Origin
+    sessions: int
+    first_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """`per_agent_day` causes of one agent, day and origin count; untrusted ones stay below `min_seen`."""
+
+    per_agent_day: int = 3
+    min_seen: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    seen_count: int = 0
+    days_seen: int = 0
+    first_seen: datetime | None = None
+    last_seen: datetime | None = None
+    is_untrusted: bool = False
+    """Whether nobody but untrusted text has said it."""
+
+
+def tally(votes: Iterable[Votes], limits: Limits) -> Tally:
+    """What votes add up to."""
+    cast = list(votes)
+    if not cast:
+        return Tally()
+    capped = [(each.origin in UNTRUSTED, min(each.sessions, limits.per_agent_day)) for each in cast]
+    trusted = sum(sessions for is_untrusted, sessions in capped if not is_untrusted)
+    untrusted = sum(sessions for is_untrusted, sessions in capped if is_untrusted)
+    return Tally(
+        seen_count=trusted + min(untrusted, limits.min_seen - 1),
+        days_seen=len({each.day for each in cast}),
+        first_seen=min(each.first_at for each in cast),
+        last_seen=max(each.last_at for each in cast),
+        is_untrusted=trusted == 0,
+    )
+
+
+def is_flood(session: SessionId, counted: Collection[SessionId], limits: Limits) -> bool:
+    """Whether a further session of an agent, day and origin has no vote any more."""
+    return session not in counted and len(counted) >= limits.per_agent_day
+
+
+def freed(
+    waiting: Iterable[tuple[SessionId, UUID]], counted: Collection[SessionId], limits: Limits
+) -> list[UUID]:
+    """Which sightings of an agent, day and origin get a vote where others lost theirs: those of the first sessions."""
+    voting = set(counted)
+    found = []
+    for session, sighting in waiting:
+        if not is_flood(session, voting, limits):
+            voting.add(session)
+            found.append(sighting)
+    return found
+
+
+def votes_of(row: Mapping[str, Any]) -> Votes:
+    return Votes(
+        agent=row["agent_id"],
+        day=row["day"],
+        origin=Origin(row["origin"]),
+        sessions=row["sessions"],
+        first_at=row["first_at"],
+        last_at=row["last_at"],
+    )
+
+
+Q = queries_of("festinger.proposals")
+
+RECENT_SOURCES = 64
+"""Sources of the latest repeats that a row remembers; an older one that comes again adds to the repeats, to no vote."""
+SHOWN_SESSION = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    id: UUID
+    is_again: bool = False
+    """Whether it was known already, so that nothing was written."""
+
+
+async def told_before(
+    transaction: Transaction, space: SpaceId, said: Suggestion, proposal: Proposal | None
+) -> UUID | None:
+    """The sighting that the same event or call already made of this."""
+    row = await transaction.maybe(
+        Q["told_before"],
+        space=space,
+        producer=said.producer,
+        source=said.source,
+        proposal=proposal.id if proposal else None,
+        text=said.what,
+    )
+    return row["id"] if row else None
+
+
+async def keep_words(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    said: Suggestion,
+    *,
+    proposal: Proposal | None,
+    because: Uncounted | None,
+) -> Kept:
+    """Add a row, or count a repeat of one."""
+    words = _words(space, said, proposal, because=because)
+    before = await transaction.maybe(Q["same_words"], **words) if proposal else None
+    if before is None:
+        return await add_words(desk, transaction, space, said, proposal=proposal, because=because)
+    if not before["is_again"]:
+        repeat = {"space": space, "id": before["id"], "source": said.source}
+        await transaction.run(Q["say_again"], **repeat, at=said.at, kept=RECENT_SOURCES)
+    return Kept(id=before["id"], is_again=before["is_again"])
+
+
+async def add_words(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    said: Suggestion,
+    *,
+    proposal: Proposal | None,
+    because: Uncounted | None,
+) -> Kept:
+    """Add a row of words that nobody said before."""
+    id_ = desk.new_id()
+    await transaction.run(
+        Q["add_sighting"],
+        **_words(space, said, proposal, because=because),
+        id=id_,
+        why=said.why,
+        how=said.how,
+        evidence=json.dumps(dict(said.evidence)),
+        reflection=said.reflection,
+        at=said.at,
+    )
+    return Kept(id=id_)
+
+
+def _words(
+    space: SpaceId, said: Suggestion, proposal: Proposal | None, *, because: Uncounted | None
+) -> dict[str, Any]:
+    """What a row is known by: what was said, of what, by whom, and whether it counts."""
+    return {
+        "space": space,
+        "proposal": proposal.id if proposal else None,
+        "agent": said.cause.agent,
+        "session": said.cause.session,
+        "day": said.cause.day,
+        "origin": said.cause.origin,
+        "producer": said.producer,
+        "text": said.what,
+        "source": said.source,
+        "because": because,
+    }
+
+
+async def recount(
+    desk: Desk,
+    transaction: Transaction,
+    space: SpaceId,
+    root: Proposal,
+    *,
+    said: int = 0,
+    family: list[UUID] | None = None,
+) -> Proposal:
+    """Count the votes of a proposal and its duplicates again, and write down what they add up to."""
+    limits = limits_for(desk.terms(space), root.scope)
+    family = family or await family_of(transaction, space, root.id)
+    counted = await votes_since(transaction, space, family, since=root.counted_since, limits=limits)
+    after = Tally()
+    if root.state in DECIDED_FOR:
+        after = await votes_since(transaction, space, family, since=root.decided_at, limits=limits)
+    row = await transaction.one(
+        Q["count_votes"],
+        space=space,
+        id=root.id,
+        seen_count=counted.seen_count,
+        days_seen=counted.days_seen,
+        first_seen=counted.first_seen,
+        last_seen=counted.last_seen,
+        seen_after=after.seen_count,
+        said=said,
+        priority=priority_of(counted.seen_count),
+    )
+    return proposal_of(row)
+
+
+async def votes_since(
+    transaction: Transaction, space: SpaceId, family: list[UUID], *, since: Any, limits: Limits
+) -> Tally:
+    rows = await transaction.all(Q["votes"], space=space, family=family, since=since)
+    return tally(map(votes_of, rows), limits)
+
+
+def limits_for(settings: ProposalsSettings, scope: str) -> Limits:
+    return Limits(per_agent_day=settings.max_causes_per_agent_day, min_seen=bars_for(settings, scope).causes)
+
+
+async def tell(
+    desk: Desk, transaction: Transaction, name: str, by: Cause, proposal: Proposal, /, **payload: Any
+) -> None:
+    """Say what happened to a proposal because of a sighting."""
+    await desk.outbox.emit(
+        transaction,
+        name,
+        space=proposal.space_id,
+        subject=subject_of(proposal.id),
+        agent=by.agent,
+        session=by.session or None,
+        payload={"proposal": str(proposal.id), "fingerprint": proposal.fingerprint, **payload},
+    )
+
+
+async def tell_held(desk: Desk, transaction: Transaction, proposal: Proposal, why: Held) -> None:
+    await desk.outbox.emit(
+        transaction,
+        "proposal_held",
+        space=proposal.space_id,
+        subject=subject_of(proposal.id),
+        payload={"proposal": str(proposal.id), "why": why},
+    )
+
+
+def subject_of(id_: UUID) -> str:
+    """Under which name events tell of a proposal."""
+    return f"proposal:{id_}"
+
+
+def told_cause(cause: Cause) -> dict[str, str]:
+    return {
+        "agent": cause.agent,
+        "session": cause.session[:SHOWN_SESSION],
+        "day": cause.day.isoformat(),
+        "origin": cause.origin,
+    }

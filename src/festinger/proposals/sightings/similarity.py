@@ -1,0 +1,427 @@
+"""Which proposals may mean the same in other words?
+
+The second pass: open and silenced proposals are held against each other by their vectors, the nearest pairs go to the
+judges, and what they say becomes a suggestion; only a person joins two. A new one that means what was rejected is held,
+and says why. Without an embedder the pass is off and says so.
+
+Why are two proposals not one?
+
+The words that only one of them has, and what the fingerprint cannot see. It knows spellings and not meanings, so that
+it never joins by mistake; what means the same in other words is for `meaning` to suggest and for a person to say. Pure.
+
+What happens to proposals when a space changes how words are normalised?
+
+Those that nobody has decided get the fingerprint of the new profile, and remember the old one. Where two now have the
+same one they are not joined: they become a suggestion, and the younger keeps its old fingerprint until a person says.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.profiles import Purpose, Threshold
+from festinger.embedding.providers.none import NAME as NO_EMBEDDER
+from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
+from festinger.ids import SpaceId
+from festinger.judge.model import Bars, Features, Judgement, Pair, Statement
+from festinger.observability.metrics import DEGRADED
+from festinger.proposals.deps import Desk
+from festinger.proposals.model import Held, Proposal, State, proposal_of
+from festinger.proposals.sightings.fingerprint import (
+    DENIED,
+    Likeness,
+    Profile,
+    Request,
+    Suggested,
+    fingerprint,
+    likeness,
+    normalise,
+    words_of,
+)
+from festinger.proposals.sightings.recount import recount, subject_of, tell_held
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.store.vectors import halfvec
+
+Q = queries_of("festinger.proposals")
+
+MOST_COMPARED = 2000
+"""Proposals of a space that one pass holds in memory, the latest seen."""
+RECENT = timedelta(days=180)
+HOLDS = 0.9
+"""How sure it must be that a new proposal means a rejected one, before it is held."""
+
+DECIDED = "decided by a person"
+
+OFF = "off (no embedder)"
+UNMEASURED = "off (nobody measured how near is near for this embedder)"
+ON = "on"
+
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """What a pass did. `state` says whether there was one."""
+
+    state: str
+    judged: int = 0
+    suggested: int = 0
+    held: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """Two proposals, the older first, and how near they lie."""
+
+    old: Proposal
+    new: Proposal
+    similarity: float
+
+    @property
+    def ids(self) -> tuple[UUID, UUID]:
+        """As a pair is kept: the smaller id first."""
+        low, high = sorted((self.old.id, self.new.id))
+        return low, high
+
+    @property
+    def words(self) -> str:
+        """By what it is known that the same wordings were judged."""
+        a, b = sorted((self.old, self.new), key=lambda each: each.id)
+        return sha256(f"{a.what}\x00{b.what}".encode()).hexdigest()
+
+
+def pass_state(desk: Desk, space: SpaceId) -> str:
+    """Whether a second pass is made, and if not, why."""
+    embedder = embedder_of(desk)
+    if not desk.terms(space).suggest_merges:
+        return "off (by the settings)"
+    if embedder is None:
+        return OFF
+    return ON if embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST) is not None else UNMEASURED
+
+
+async def compare_meanings(desk: Desk, space: SpaceId) -> Passed:
+    """One pass: as many pairs as the settings allow, the nearest first. Not within a transaction."""
+    state, embedder = pass_state(desk, space), embedder_of(desk)
+    if state != ON or embedder is None:
+        return Passed(state=state)
+    found = await _candidates(desk, space)
+    vectors = await vectors_of(desk, space, embedder, found)
+    if vectors is None:
+        return Passed(state="off (the embedder does not answer)")
+    bar = embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST)
+    assert bar is not None
+    known = await _known(desk, space, embedder)
+    near = [
+        each for each in nearest(found, vectors, bar=bar) if known.get(each.ids) not in (each.words, DECIDED)
+    ]
+    asked = near[: desk.terms(space).suggest_pairs_per_run]
+    said = await desk.judges.with_model_all(space, [_pair(each, embedder) for each in asked])
+    suggested = held = 0
+    for each, judgement in zip(asked, said, strict=True):
+        like = likeness(
+            _request(each.old), _request(each.new), judgement, similarity=each.similarity, bar=bar
+        )
+        async with desk.store.transaction() as transaction:
+            holds = await _hold(desk, transaction, each, like)
+            await _keep(
+                desk, transaction, each, like, judgement=judgement, embedder=embedder.name, holds=holds
+            )
+        suggested += like.relation is not None
+        held += holds
+    return Passed(state=ON, judged=len(asked), suggested=suggested, held=held)
+
+
+def nearest(found: Sequence[Proposal], vectors: Mapping[UUID, Matrix], *, bar: float) -> list[Near]:
+    """All pairs that lie at least as near as the bar, the nearest first; two that are silenced are nobody's matter."""
+    shown = [each for each in found if each.id in vectors]
+    if len(shown) < 2:
+        return []
+    table = np.stack([vectors[each.id] for each in shown])
+    cosines = table @ table.T
+    rows, columns = np.nonzero(np.triu(cosines >= bar, k=1))
+    pairs = []
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        old, new = sorted((shown[row], shown[column]), key=lambda each: (each.created_at, each.id))
+        if State.REJECTED not in (old.state, new.state) or old.state is not new.state:
+            pairs.append(Near(old=old, new=new, similarity=min(1.0, float(cosines[row, column]))))
+    return sorted(pairs, key=lambda each: (-each.similarity, each.ids))
+
+
+def embedder_of(desk: Desk) -> Embedder | None:
+    embedder = desk.embedder()
+    return None if embedder is None or embedder.name == NO_EMBEDDER else embedder
+
+
+async def _candidates(desk: Desk, space: SpaceId) -> list[Proposal]:
+    now = desk.clock()
+    rows = await desk.store.all(
+        Q["comparable"], space=space, now=now, since=now - RECENT, limit=MOST_COMPARED
+    )
+    return [proposal_of(row) for row in rows]
+
+
+async def _known(desk: Desk, space: SpaceId, embedder: Embedder) -> dict[tuple[UUID, UUID], str]:
+    """The pairs that need not be judged again, by which words they were judged; decided ones never are."""
+    rows = await desk.store.all(Q["judged_pairs"], space=space, embedder=embedder.name)
+    return {(row["a_id"], row["b_id"]): DECIDED if row["is_decided"] else row["words"] for row in rows}
+
+
+async def vectors_of(
+    desk: Desk, space: SpaceId, embedder: Embedder, found: Sequence[Proposal]
+) -> dict[UUID, Matrix] | None:
+    """What proposals mean; vectors that are missing are made and kept."""
+    rows = await desk.store.all(
+        Q["proposal_vectors"], space=space, model=embedder.name, ids=[each.id for each in found]
+    )
+    hashes = {each.id: text_hash(each.what) for each in found}
+    vectors = {
+        row["proposal_id"]: np.asarray(row["embedding"].to_list(), dtype=np.float32)
+        for row in rows
+        if bytes(row["text_hash"]) == hashes[row["proposal_id"]]
+    }
+    missing = [each for each in found if each.id not in vectors and each.what.strip()]
+    if not missing:
+        return vectors
+    try:
+        made: Sequence[Any] = await embedder.embed([each.what for each in missing], Purpose.COMPARE)
+    except PartlyEmbedded as partly:
+        made = partly.vectors
+    except (ProviderDown, ProviderRefused):
+        DEGRADED.labels("embedder").inc()
+        return None
+    new = {each.id: vector for each, vector in zip(missing, made, strict=True) if vector is not None}
+    async with desk.store.transaction() as transaction:
+        await transaction.run_many(
+            Q["put_proposal_vector"],
+            [
+                {
+                    "space": space,
+                    "proposal": id_,
+                    "model": embedder.name,
+                    "dims": embedder.dimensions,
+                    "text_hash": hashes[id_],
+                    "embedding": halfvec(vector),
+                    "at": desk.clock(),
+                }
+                for id_, vector in new.items()
+            ],
+        )
+    return vectors | {id_: np.asarray(vector, dtype=np.float32) for id_, vector in new.items()}
+
+
+async def _hold(desk: Desk, transaction: Transaction, near: Near, like: Likeness) -> bool:
+    """Keep a new proposal back that means what somebody rejected; it counts from the end of that silence on."""
+    rejected, waiting = sorted((near.old, near.new), key=lambda each: each.state is not State.REJECTED)
+    is_reworded = (
+        rejected.is_suppressed(desk.clock())
+        and waiting.state is State.WAITING
+        and waiting.held is None
+        and like.relation is Suggested.SAME
+        and like.confidence >= HOLDS
+    )
+    if not is_reworded:
+        return False
+    row = await transaction.maybe(
+        Q["hold_like_rejected"],
+        space=waiting.space_id,
+        id=waiting.id,
+        held=Held.LIKE_REJECTED,
+        until=rejected.suppressed_until,
+    )
+    if row is None:
+        return False
+    held = await recount(desk, transaction, waiting.space_id, proposal_of(row))
+    await tell_held(desk, transaction, held, Held.LIKE_REJECTED)
+    return True
+
+
+async def _keep(
+    desk: Desk,
+    transaction: Transaction,
+    near: Near,
+    like: Likeness,
+    *,
+    judgement: Judgement,
+    embedder: str,
+    holds: bool,
+) -> None:
+    low, high = near.ids
+    space = near.old.space_id
+    note = {
+        "why": like.why,
+        "confidence": like.confidence,
+        "judge": judgement.judge,
+        "said": judgement.relation,
+    }
+    waiting = next((each for each in (near.old, near.new) if each.state is State.WAITING), near.new)
+    row = await transaction.maybe(
+        Q["put_pair"],
+        space=space,
+        id=desk.new_id(),
+        a=low,
+        b=high,
+        relation=like.relation,
+        similarity=near.similarity,
+        embedder=embedder,
+        words=near.words,
+        judgement=json.dumps(note | ({"holds": str(waiting.id)} if holds else {})),
+        at=desk.clock(),
+    )
+    if row is not None and like.relation is Suggested.OPPOSITE:
+        await transaction.run(Q["note_opposite"], space=space, ids=[low, high])
+    if row is not None and like.relation is not None:
+        await desk.outbox.emit(
+            transaction,
+            "proposal_pair_suggested",
+            space=space,
+            subject=subject_of(low),
+            payload={"a": str(low), "b": str(high), "relation": like.relation, "confidence": like.confidence},
+        )
+
+
+def _request(proposal: Proposal) -> Request:
+    return Request(what=proposal.what, normalised=proposal.normalised)
+
+
+def bars_of(embedder: Embedder) -> Bars:
+    """How near is near for this embedder, as judges ask."""
+    profile = embedder.profile
+    return Bars(
+        same=profile.threshold(Threshold.SAME),
+        check=profile.threshold(Threshold.PROPOSAL_SUGGEST),
+        opposition=profile.threshold(Threshold.OPPOSITION),
+    )
+
+
+def _pair(near: Near, embedder: Embedder) -> Pair:
+    return Pair(
+        old_ref=near.old.id,
+        new_ref=near.new.id,
+        old=Statement(text=near.old.what, said_at=near.old.created_at),
+        new=Statement(text=near.new.what, said_at=near.new.created_at),
+        features=Features(similarity=near.similarity, bars=bars_of(embedder)),
+    )
+
+
+def text_hash(text: str) -> bytes:
+    return sha256(text.encode()).digest()
+
+
+ONE = "They are one: nothing tells their words apart."
+DENIES = "One asks for what the other denies, and a denial is never dropped."
+TURNED = "The same words stand in another direction or with other numbers, and that is never dropped."
+ELSEWHERE = "The words are the same, but they are of another category or scope."
+SPELLINGS = (
+    "The fingerprint knows spellings, not meanings: {left} and {right} are different words to it, whether or not they "
+    "mean the same."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    a: str
+    b: str
+    """The normalised forms."""
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    why: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "a": self.a,
+            "b": self.b,
+            "only_a": list(self.only_a),
+            "only_b": list(self.only_b),
+            "why": self.why,
+        }
+
+
+def compare_proposals(a: Proposal, b: Proposal) -> Comparison:
+    """What the fingerprint sees of two proposals."""
+    left, right = words_of(a.normalised), words_of(b.normalised)
+    only_a, only_b = tuple(sorted(left - right)), tuple(sorted(right - left))
+    is_elsewhere = (a.category, a.scope) != (b.category, b.scope)
+    return Comparison(
+        a=a.normalised,
+        b=b.normalised,
+        only_a=only_a,
+        only_b=only_b,
+        why=_why(a.normalised, b.normalised, only_a=only_a, only_b=only_b, is_elsewhere=is_elsewhere),
+    )
+
+
+def _why(a: str, b: str, *, only_a: tuple[str, ...], only_b: tuple[str, ...], is_elsewhere: bool) -> str:
+    if a == b:
+        return ELSEWHERE if is_elsewhere else ONE
+    bare = ({word.lstrip(DENIED) for word in only} for only in (only_a, only_b))
+    if any(word.startswith(DENIED) for word in (*only_a, *only_b)) and set.intersection(*bare):
+        return DENIES
+    if not only_a and not only_b:
+        return TURNED
+    return SPELLINGS.format(left=_listed(only_a), right=_listed(only_b))
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words) or "nothing"
+
+
+REFINGERPRINT = "refingerprint_proposals"
+COLLIDES = "They have the same fingerprint under the new profile."
+
+
+async def refingerprint(desk: Desk, space: SpaceId) -> int:
+    """Fingerprint the open proposals of a space by its present profile; how many have a new one."""
+    profile = Profile(desk.terms(space).profile)
+    async with desk.store.transaction(patient=True) as transaction:
+        rows = await transaction.all(Q["open_of_other_profiles"], space=space, profile=profile)
+        return sum([await _anew(desk, transaction, proposal_of(row), profile) for row in rows])
+
+
+async def _anew(desk: Desk, transaction: Transaction, proposal: Proposal, profile: Profile) -> bool:
+    words = normalise(proposal.what, profile)
+    key = fingerprint(category=proposal.category, scope=proposal.scope, normalised=words)
+    space = proposal.space_id
+    await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
+    rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
+    twin = next((row["id"] for row in rows if row["normalised"] == words and not row["duplicate_of"]), None)
+    if twin is not None:
+        await _suggest(desk, transaction, proposal, twin)
+        return False
+    payload = {**proposal.payload, "previous_fingerprint": proposal.fingerprint}
+    await transaction.run(
+        Q["put_fingerprint"],
+        space=space,
+        id=proposal.id,
+        profile=profile,
+        normalised=words,
+        fingerprint=key,
+        payload=json.dumps(payload),
+    )
+    return True
+
+
+async def _suggest(desk: Desk, transaction: Transaction, proposal: Proposal, twin: UUID) -> None:
+    low, high = sorted((proposal.id, twin))
+    await transaction.run(
+        Q["put_pair"],
+        space=proposal.space_id,
+        id=desk.new_id(),
+        a=low,
+        b=high,
+        relation="same",
+        similarity=1.0,
+        embedder="fingerprint",
+        words="",
+        judgement=json.dumps({"why": COLLIDES, "confidence": 1.0, "judge": "fingerprint"}),
+        at=desk.clock(),
+    )

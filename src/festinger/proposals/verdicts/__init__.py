@@ -1,0 +1,1 @@
+"""What people decide: verdicts, the rules for them, reviewers, effects and tasks."""

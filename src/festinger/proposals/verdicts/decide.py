@@ -1,0 +1,347 @@
+"""What happens to a verdict when it comes in?
+
+It is written down before anything is done about it, with who said it and whether that is a person who may. The same
+message again is known again. What nobody verified is kept, shown and never acted on.
+
+What happens when a person decides?
+
+The one deed that every channel ends in. The verdict is kept first, then carried out in a transaction of its own; of
+several that wait for one proposal the most careful counts and the others are overtaken. A refusal is the answer to its
+verdict for good. What failed because something was away stays unanswered, and is taken up again.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from festinger import errors
+from festinger.errors import BadInput, EffectFailed, FestingerError, NotFound, Refused, Replayed, Unavailable
+from festinger.ids import SpaceId
+from festinger.observability.metrics import PROPOSALS_VERDICTS
+from festinger.proposals.deps import Office
+from festinger.proposals.model import (
+    Author,
+    Channel,
+    Decided,
+    Kind,
+    Proposal,
+    Result,
+    Said,
+    Type,
+    Verdict,
+    effect_of,
+    held,
+    proposal_of,
+    verdict_of,
+)
+from festinger.proposals.pairs import opposites
+from festinger.proposals.sightings.fingerprint import storable
+from festinger.proposals.sightings.recount import subject_of
+from festinger.proposals.verdicts.apply import Carried, Hearing, carry_out
+from festinger.proposals.verdicts.effects import ONE_BY_ONE, Afterwards
+from festinger.proposals.verdicts.reviewers import Reviewer, burnt, not_authorised, verified
+from festinger.proposals.verdicts.rules import (
+    MOST_AT_ONCE,
+    foremost,
+    require_complete,
+    require_decidable,
+    require_one_by_one,
+    require_opposites_seen,
+    result_of,
+)
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.text.secrets import without_secrets
+from festinger.world.write import hold
+
+Q = queries_of("festinger.proposals")
+
+MOST_VERDICTS = 50
+REFUSAL = "refusal"
+"""Under which name a verdict keeps why it was not carried out."""
+
+
+async def receive(office: Office, space: SpaceId, said: Said) -> Verdict:
+    """Keep a verdict. Raises `NotFound`, `Replayed`, and `NotAuthorised` for whoever may not decide."""
+    async with office.desk.store.transaction() as transaction:
+        row = await transaction.maybe(Q["find_proposal"], space=space, id=said.proposal)
+        if row is None:
+            raise NotFound(f"There is no proposal `{said.proposal}`.")
+        await transaction.run(Q["lock_message"], space=space, channel=said.channel, ref=said.ref)
+        before = await _told_before(transaction, space, said)
+        verdict = before or await _keep(office, transaction, space, said, proposal_of(row))
+    if not verdict.verified:
+        raise not_authorised(said.author)
+    return verdict
+
+
+async def find_verdict(transaction: Transaction, space: SpaceId, id_: UUID) -> Verdict:
+    row = await transaction.maybe(Q["find_verdict"], space=space, id=id_)
+    if row is None:
+        raise NotFound(f"There is no verdict `{id_}`.")
+    return verdict_of(row)
+
+
+async def verdict_told(transaction: Transaction, space: SpaceId, told: Mapping[str, Any]) -> Verdict | None:
+    """The verdict that an event tells of as decided; none if it is gone."""
+    rows = await transaction.all(
+        Q["verdicts_of"], space=space, proposal=UUID(told["proposal"]), limit=MOST_VERDICTS
+    )
+    found = map(verdict_of, rows)
+    return next((each for each in found if each.kind == told["verdict"] and each.verified), None)
+
+
+async def close_verdict(
+    office: Office,
+    transaction: Transaction,
+    space: SpaceId,
+    verdict: Verdict,
+    *,
+    result: str,
+    error: FestingerError | None = None,
+) -> Verdict:
+    """Write down what came of a verdict."""
+    kept = {REFUSAL: _refusal(error)} if error else {}
+    row = await transaction.one(
+        Q["close_verdict"],
+        space=space,
+        id=verdict.id,
+        result=result,
+        fields=json.dumps(dict(verdict.fields) | kept, default=str),
+        at=office.desk.clock(),
+    )
+    return verdict_of(row)
+
+
+def refusal_of(verdict: Verdict) -> FestingerError | None:
+    """The error with which a verdict was answered, if it was not carried out."""
+    kept = verdict.fields.get(REFUSAL)
+    if kept is None:
+        return None
+    error: type[FestingerError] = getattr(errors, kept["error"], Refused)
+    return error(kept["message"], hint=kept["hint"], **kept["details"])
+
+
+def _refusal(error: FestingerError) -> dict[str, Any]:
+    return {
+        "error": type(error).__name__,
+        "message": error.message,
+        "hint": error.hint,
+        "details": error.details,
+    }
+
+
+async def _told_before(transaction: Transaction, space: SpaceId, said: Said) -> Verdict | None:
+    row = await transaction.maybe(Q["verdict_of_message"], space=space, channel=said.channel, ref=said.ref)
+    if row is None:
+        return None
+    before = verdict_of(row)
+    kept = {name: value for name, value in before.fields.items() if name != REFUSAL}
+    same_fields = kept == json.loads(json.dumps(said.fields))
+    if (before.proposal_id, before.kind) != (said.proposal, said.kind) or not same_fields:
+        raise Replayed(
+            "This message came before with another verdict.", hint="Give it a reference of its own."
+        )
+    return before
+
+
+async def _keep(
+    office: Office, transaction: Transaction, space: SpaceId, said: Said, proposal: Proposal
+) -> Verdict:
+    reviewer = await _reviewer(office, transaction, space, said, proposal)
+    now = office.desk.clock()
+    row = await transaction.one(
+        Q["add_verdict"],
+        space=space,
+        id=office.desk.new_id(),
+        proposal=said.proposal,
+        kind=said.kind,
+        author=_shown_name(reviewer, said.author),
+        verified=reviewer is not None,
+        channel=said.channel,
+        ref=said.ref,
+        note=storable(without_secrets(said.note)),
+        fields=json.dumps(said.fields),
+        at=now,
+        processed_at=None if reviewer else now,
+        result=None if reviewer else Result.UNVERIFIED,
+    )
+    verdict = verdict_of(row)
+    await office.desk.outbox.emit(
+        transaction,
+        "verdict_received",
+        space=space,
+        subject=subject_of(proposal.id),
+        payload={
+            "proposal": str(proposal.id),
+            "verdict": verdict.kind.value,
+            "author": verdict.author,
+            "verified": verdict.verified,
+            "channel": verdict.channel,
+        },
+    )
+    return verdict
+
+
+async def _reviewer(
+    office: Office, transaction: Transaction, space: SpaceId, said: Said, proposal: Proposal
+) -> Reviewer | None:
+    """Who speaks. A name in a file is not enough for what changes behaviour: it needs a code too."""
+    found = await verified(office.desk, transaction, space, said.author)
+    if found is None or said.channel is not Channel.FOLDER:
+        return found
+    has_code = await burnt(transaction, space, found, said.author.code)
+    return found if has_code or proposal.type not in ONE_BY_ONE else None
+
+
+def _shown_name(reviewer: Reviewer | None, author: Author) -> str:
+    return reviewer.name if reviewer else storable(author.name)[:200] or "nobody"
+
+
+LEFT_ALONE = timedelta(minutes=1)
+"""After this time nobody is at work on a verdict any more, and it is taken up by the job."""
+
+
+async def decide(office: Office, space: SpaceId, said: Said) -> Decided:
+    """Keep a verdict and carry it out; the same one again gives the same answer and does nothing.
+
+    Raises `NotFound`, `NotAuthorised`, `Replayed`, `BadInput`, `AlreadyDecided`, `Stale`, `Outdated`, `TooDeep`,
+    `Unseen`, `NotProposable`, `EffectFailed`, `Unavailable`.
+    """
+    verdict = await receive(office, space, said)
+    if verdict.processed_at is not None:
+        return await _answer(office, space, verdict.id, again=True)
+    await settle(office, space, said.proposal)
+    return await _answer(office, space, verdict.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Each:
+    """What came of one of many verdicts."""
+
+    proposal: UUID
+    result: str
+    detail: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {"id": str(self.proposal), "result": self.result, "detail": self.detail}
+
+
+async def decide_many(office: Office, space: SpaceId, many: Sequence[Said]) -> list[Each]:
+    """Decide many at once, each by itself. What changes behaviour is not approved so: `OneByOne`."""
+    if not 1 <= len(many) <= MOST_AT_ONCE:
+        raise BadInput(f"1 to {MOST_AT_ONCE} proposals can be decided at once.")
+    approved = [each.proposal for each in many if each.kind is Kind.APPROVE]
+    rows = await office.desk.store.all(Q["types_of"], space=space, ids=approved)
+    require_one_by_one(Type(row["type"]) for row in rows)
+    return [await _one_of_many(office, space, each) for each in many]
+
+
+async def _one_of_many(office: Office, space: SpaceId, said: Said) -> Each:
+    try:
+        done = await decide(office, space, said)
+    except FestingerError as error:
+        called = {Result.STALE: "stale", Result.ALREADY: "already"}.get(result_of(error), "failed")
+        return Each(proposal=said.proposal, result=called, detail=error.message)
+    return Each(proposal=said.proposal, result=done.result)
+
+
+async def settle(office: Office, space: SpaceId, proposal: UUID) -> None:
+    """Carry out what waits for a proposal until nothing waits; each refusal is written down."""
+    while True:
+        chosen: Verdict | None = None
+        try:
+            async with office.desk.store.transaction(patient=True) as transaction:
+                # What is approved may reach into any room: who does that holds the world first.
+                await hold(transaction, space)
+                chosen = await _chosen(transaction, space, proposal)
+                if chosen is None:
+                    return
+                afterwards = await _carry_out(office, transaction, space, chosen)
+        except Unavailable:
+            raise
+        except FestingerError as error:
+            if chosen is None:
+                raise
+            await _refuse(office, space, chosen, error)
+            continue
+        await afterwards()
+        return
+
+
+async def take_up(office: Office, space: SpaceId) -> int:
+    """Carry out verdicts that were left unanswered by a process that is gone; how many proposals had some."""
+    before = office.desk.clock() - LEFT_ALONE
+    rows = await office.desk.store.all(Q["unanswered"], space=space, before=before)
+    for row in rows:
+        await settle(office, space, row["proposal_id"])
+    return len(rows)
+
+
+async def _chosen(transaction: Transaction, space: SpaceId, proposal: UUID) -> Verdict | None:
+    """The verdict that counts of those that wait, once nobody else is at work on the proposal."""
+    await held(transaction, space, proposal)
+    waiting = [
+        verdict_of(row)
+        for row in await transaction.all(Q["waiting_verdicts"], space=space, proposal=proposal)
+    ]
+    return foremost(waiting) if waiting else None
+
+
+async def _carry_out(
+    office: Office, transaction: Transaction, space: SpaceId, verdict: Verdict
+) -> Afterwards:
+    proposal = await held(transaction, space, verdict.proposal_id)
+    require_complete(verdict, proposal)
+    require_decidable(proposal, verdict, office.desk.terms(space))
+    require_opposites_seen(verdict, await opposites(transaction, space, proposal.id))
+    hearing = Hearing(office=office, transaction=transaction, space=space, proposal=proposal, verdict=verdict)
+    carried: Carried = await carry_out(hearing)
+    await close_verdict(office, transaction, space, verdict, result=carried.result)
+    await transaction.run(
+        Q["overtake"],
+        space=space,
+        proposal=proposal.id,
+        result=Result.OVERTAKEN,
+        at=office.desk.clock(),
+    )
+    PROPOSALS_VERDICTS.labels(verdict.kind).inc()
+    return carried.afterwards
+
+
+async def _refuse(office: Office, space: SpaceId, verdict: Verdict, error: FestingerError) -> None:
+    """Write down why a verdict was not carried out. The proposal stays as it was."""
+    failed = isinstance(error, EffectFailed)
+    async with office.desk.store.transaction() as transaction:
+        result = Result.FAILED if failed else result_of(error)
+        await close_verdict(office, transaction, space, verdict, result=result, error=error)
+        if failed:
+            await office.desk.outbox.emit(
+                transaction,
+                "proposal_apply_failed",
+                space=space,
+                subject=subject_of(verdict.proposal_id),
+                payload={"proposal": str(verdict.proposal_id), "reason": error.message[:200]},
+            )
+
+
+async def _answer(office: Office, space: SpaceId, id_: UUID, *, again: bool = False) -> Decided:
+    """What came of a verdict, as it is written down; a refusal is raised, each time."""
+    async with office.desk.store.transaction() as transaction:
+        verdict = await find_verdict(transaction, space, id_)
+        if (error := refusal_of(verdict)) is not None:
+            raise error
+        row = await transaction.one(Q["find_proposal"], space=space, id=verdict.proposal_id)
+        effect = None
+        if verdict.result == Result.APPLIED:
+            effect = await transaction.maybe(Q["effect_of_proposal"], space=space, id=verdict.proposal_id)
+    return Decided(
+        proposal=proposal_of(row),
+        verdict=verdict,
+        result=verdict.result or "",
+        effect=effect_of(effect) if effect else None,
+        again=again,
+    )

@@ -1,0 +1,151 @@
+"""May this be decided so, and what follows from it?
+
+Which verdict counts of several, whether a proposal can still be decided, how long a no silences it, until when it is
+put off, and whether what it would touch is still what the person saw. Pure: rows, time and settings come in.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from festinger.errors import (
+    AlreadyDecided,
+    BadInput,
+    FestingerError,
+    OneByOne,
+    Outdated,
+    Refused,
+    Stale,
+    TooDeep,
+    Unseen,
+)
+from festinger.proposals.model import ORDER, Kind, Proposal, Result, State, Type, Verdict
+from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, Look
+from festinger.settings.proposals import ProposalsSettings
+
+OPEN = frozenset({State.PROMOTED, State.DEEPENING, State.DEFERRED})
+"""Before a person, and undecided."""
+
+REOPENED = frozenset({State.REJECTED, State.UNDONE, State.DUPLICATE})
+"""What a person may take up once more."""
+
+THOUGHT_AGAIN = frozenset({Kind.DEEPEN, Kind.TOO_VAGUE})
+
+EDITED = frozenset({"what", "why", "how", "payload"})
+
+LONGEST_NOTE = 4000
+MOST_AT_ONCE = 50
+MOST_SEEN = 200
+FURTHEST = timedelta(days=3650)
+
+
+def foremost(waiting: Iterable[Verdict]) -> Verdict:
+    """The verdict that counts of those that wait for one proposal: the most careful, then the first that came."""
+    return min(waiting, key=lambda each: (ORDER[each.kind], each.received_at, str(each.id)))
+
+
+def require_decidable(proposal: Proposal, verdict: Verdict, terms: ProposalsSettings) -> None:
+    """Refuse a verdict that cannot be carried out in the state in which the proposal is."""
+    seen = verdict.fields.get("version")
+    if seen is not None and seen != proposal.version:
+        raise Stale(
+            f"This proposal has version {proposal.version} by now, not {seen}.", version=proposal.version
+        )
+    if verdict.kind is Kind.REOPEN:
+        _require_reopenable(proposal)
+    elif proposal.state is State.WAITING:
+        raise Refused(
+            "This proposal was not put before anybody yet.",
+            hint="It waits until it has recurred and lasted; propose it yourself to decide it now.",
+            state=proposal.state.value,
+        )
+    elif proposal.state not in OPEN:
+        raise AlreadyDecided(f"This proposal is {proposal.state.value} already.", state=proposal.state.value)
+    if verdict.kind in THOUGHT_AGAIN and proposal.reevaluations >= terms.max_reevaluations:
+        raise TooDeep(
+            f"This proposal was thought about {proposal.reevaluations} times; that is as often as it may be.",
+            hint="Approve, reject or defer it.",
+            reevaluations=proposal.reevaluations,
+        )
+
+
+def _require_reopenable(proposal: Proposal) -> None:
+    if proposal.state not in REOPENED:
+        raise Refused(
+            f"What is {proposal.state.value} cannot be taken up once more.",
+            hint="Undo it first." if proposal.state is State.APPLIED else "It can still be decided.",
+            state=proposal.state.value,
+        )
+
+
+def require_complete(verdict: Verdict, proposal: Proposal) -> None:
+    """Refuse a verdict that lacks what it needs, or says what it cannot."""
+    if len(verdict.note) > LONGEST_NOTE:
+        raise BadInput(f"A note has at most {LONGEST_NOTE:,} characters.")
+    if verdict.kind is Kind.DUPLICATE and verdict.of in (None, proposal.id):
+        raise BadInput("Say of which other proposal this is a duplicate.")
+    edits = verdict.fields.get("edits", {})
+    if unknown := sorted(set(edits) - EDITED):
+        raise BadInput(f"`{unknown[0][:40]}` of a proposal cannot be edited.")
+    if edits and verdict.kind is not Kind.APPROVE:
+        raise BadInput("Only an approval can come with edits.")
+    needed = WORDS_NEEDED.get(proposal.type) if verdict.kind is Kind.APPROVE else None
+    if needed and verdict.fields.get("word", "").strip().casefold() != needed:
+        raise BadInput(
+            "This cannot be undone.", hint=f"Write the word `{needed}` to say that you mean it.", word=needed
+        )
+
+
+def require_opposites_seen(verdict: Verdict, opposites: Mapping[UUID, str]) -> None:
+    """Refuse a yes by somebody who has not looked at what asks for the opposite; `opposites` says what that is."""
+    unseen = {str(id_): what for id_, what in opposites.items() if id_ not in verdict.seen}
+    if verdict.kind is Kind.APPROVE and unseen:
+        raise Unseen(
+            f"{_these(len(unseen))} for the opposite of this.",
+            hint=f"Look at {', '.join(f'`{id_}`' for id_ in unseen)}, and name it as `seen` when you approve.",
+            opposites=unseen,
+        )
+
+
+def _these(number: int) -> str:
+    return "Another proposal asks" if number == 1 else f"{number} other proposals ask"
+
+
+def require_fresh(proposal: Proposal, look: Look) -> None:
+    """Refuse to act on something else than what was proposed."""
+    if look.gone:
+        raise Outdated("What this would touch is not there any more.", gone=list(look.gone), changed=[])
+    wanted = proposal.target
+    moved = {name for name, version in wanted.items() if look.versions.get(name) != version}
+    if changed := sorted(moved | set(look.changed)):
+        raise Outdated("What this would touch has changed since it was proposed.", gone=[], changed=changed)
+    if look.is_done:
+        raise Outdated("There is nothing left to change: it is so already.", gone=[], changed=[])
+
+
+def silence(rejections: int, days: Sequence[int]) -> timedelta:
+    """How long a no silences a proposal that was rejected so many times before."""
+    return timedelta(days=days[min(rejections, len(days) - 1)])
+
+
+def put_off_until(until: datetime | None, *, now: datetime, terms: ProposalsSettings) -> datetime:
+    """When a proposal that is deferred comes back."""
+    if until is None:
+        return now + timedelta(days=terms.defer_days)
+    if not now < until <= now + FURTHEST:
+        raise BadInput("A proposal is put off until a moment that lies ahead, within ten years.")
+    return until
+
+
+def require_one_by_one(types: Iterable[Type]) -> None:
+    """Refuse to approve at once what a person must look at one by one."""
+    alone = sorted({each.value for each in types if each in ONE_BY_ONE})
+    if alone:
+        raise OneByOne(f"Proposals of the type `{alone[0]}` are approved one by one.", types=alone)
+
+
+def result_of(error: FestingerError) -> Result:
+    """What a refusal is called in the list of what came of verdicts."""
+    if isinstance(error, Stale):
+        return Result.STALE
+    return Result.ALREADY if isinstance(error, AlreadyDecided) else Result.REFUSED

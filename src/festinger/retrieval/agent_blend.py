@@ -1,0 +1,212 @@
+"""What do outcomes teach the mind of an agent?
+
+Each counted outcome of a memory that the mind brought up moves the parameter of whatever led to it: up if it was acted
+on, down if it misled. That happens in sleep, for all outcomes since the last time together; it is written down, told,
+and can be taken back. The arithmetic is `mind`'s.
+
+What helped with such a question before?
+
+Outcomes teach by question: a note that was acted on for one comes sooner for that one and those like it, and is lifted
+for no other. What a question was is kept as a mark of its words and, once somebody could make it, as a vector. Weight
+and confidence are moved elsewhere; this moves neither.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from festinger.clock import iso
+from festinger.embedding.profiles import Purpose
+from festinger.errors import NotFound, PartlyEmbedded, ProviderDown, ProviderRefused, Refused
+from festinger.events.event import Event
+from festinger.ids import AgentId, SpaceId
+from festinger.retrieval.agent_weights import COMPONENTS, NO_SHIFT, cold_start, five, stepped
+from festinger.retrieval.deps import Desk
+from festinger.retrieval.search import usable
+from festinger.settings.retrieval import Five
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.store.vectors import halfvec
+
+Q = queries_of("festinger.retrieval")
+
+HEARD = "outcome_recorded"
+REWARDS: Mapping[str, float] = {"acted": 1.0, "used": 0.3, "dismissed": -0.3, "contradicted": -1.0}
+"""What an outcome says of a memory for its question; whoever deferred it said nothing."""
+EMBEDDED_AT_ONCE = 100
+
+
+async def note_outcome(transaction: Transaction, event: Event) -> int:
+    """A subscriber: keep what outcomes of a memory say of the questions for which it was brought to mind."""
+    if event.payload["outcome"] not in REWARDS:
+        return 0
+    return await transaction.run(
+        Q["keep_cue_outcomes"],
+        space=event.space,
+        memory=UUID(event.payload["memory"]),
+        outcomes=list(REWARDS),
+        rewards=list(REWARDS.values()),
+    )
+
+
+async def embed_questions(desk: Desk, space: SpaceId) -> int:
+    """Give vectors of the present embedder to questions that have none; how many. Stops where it cannot be had."""
+    embedder, made = usable(desk.embedder()), 0
+    while embedder is not None:
+        rows = await desk.store.all(
+            Q["unembedded_cues"], space=space, model=embedder.name, limit=EMBEDDED_AT_ONCE
+        )
+        if not rows:
+            break
+        try:
+            vectors = list(await embedder.embed([row["cue"] for row in rows], Purpose.QUERY))
+        except (PartlyEmbedded, ProviderDown, ProviderRefused):
+            break
+        for row, vector in zip(rows, vectors, strict=True):
+            await desk.store.run(
+                Q["put_cue_vector"],
+                space=space,
+                cue_hash=row["cue_hash"],
+                model=embedder.name,
+                vector=halfvec(np.asarray(vector)),
+            )
+        made += len(rows)
+    return made
+
+
+STEP = 0.10
+"""How far an outcome that somebody told on purpose moves a parameter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taught:
+    """What one night taught an agent."""
+
+    id: UUID
+    agent: AgentId
+    before: Five
+    after: Five
+    outcomes: int
+    at: datetime
+    undone_at: datetime | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": str(self.id),
+            "agent": self.agent,
+            "before": dict(zip(COMPONENTS, self.before, strict=True)),
+            "after": dict(zip(COMPONENTS, self.after, strict=True)),
+            "outcomes": self.outcomes,
+            "at": iso(self.at),
+            "undone_at": iso(self.undone_at) if self.undone_at else None,
+        }
+
+
+def lessons(base: Five, shifts: Five, told: Iterable[tuple[str, str, float]]) -> Five:
+    """The shifts after some outcomes, each with the component that led to it and what it weighs."""
+    for outcome, component, weight in told:
+        amount = STEP * REWARDS[outcome] * weight
+        shifts = stepped(base, shifts, component=COMPONENTS.index(component), amount=amount)
+    return shifts
+
+
+async def learn_blends(desk: Desk, space: SpaceId) -> list[Taught]:
+    """Teach every agent of a space what outcomes said since the last time."""
+    async with desk.store.transaction() as transaction:
+        rows = await transaction.all(Q["outcomes_of_minds"], space=space, outcomes=list(REWARDS))
+        agents = dict.fromkeys(AgentId(row["agent_id"]) for row in rows)
+        return [
+            await _teach(desk, transaction, space, agent, [row for row in rows if row["agent_id"] == agent])
+            for agent in agents
+        ]
+
+
+async def _teach(
+    desk: Desk, transaction: Transaction, space: SpaceId, agent: AgentId, rows: Sequence[Mapping[str, Any]]
+) -> Taught:
+    settings = desk.terms(space).retrieval
+    known = await transaction.one(
+        Q["lock_blend"], space=space, agent=agent, none=list(NO_SHIFT), limit=settings.mature_from
+    )
+    base, before = cold_start(known["remembered"], settings), five(known["shifts"])
+    after = lessons(base, before, ((row["outcome"], row["led"], row["w"]) for row in rows))
+    taught = Taught(
+        id=desk.new_id(), agent=agent, before=before, after=after, outcomes=len(rows), at=rows[-1]["at"]
+    )
+    await _keep(desk, transaction, space, taught)
+    return taught
+
+
+async def _keep(desk: Desk, transaction: Transaction, space: SpaceId, taught: Taught) -> None:
+    await transaction.run(
+        Q["keep_blend"],
+        space=space,
+        id=taught.id,
+        agent=taught.agent,
+        before=list(taught.before),
+        after=list(taught.after),
+        outcomes=taught.outcomes,
+        at=taught.at,
+    )
+    await _tell(desk, transaction, space, taught, before=taught.before, after=taught.after)
+
+
+async def _tell(
+    desk: Desk, transaction: Transaction, space: SpaceId, taught: Taught, *, before: Five, after: Five
+) -> None:
+    await desk.outbox.emit(
+        transaction,
+        "blend_changed",
+        space=space,
+        subject=f"agent:{taught.agent}",
+        agent=taught.agent,
+        payload={
+            "agent": taught.agent,
+            "from": dict(zip(COMPONENTS, before, strict=True)),
+            "to": dict(zip(COMPONENTS, after, strict=True)),
+            "outcomes": taught.outcomes,
+        },
+    )
+
+
+async def blends_of(desk: Desk, space: SpaceId, agent: AgentId) -> list[Taught]:
+    """What an agent was taught, newest first."""
+    rows = await desk.store.all(Q["blend_history"], space=space, agent=agent)
+    return [_taught_of(row) for row in rows]
+
+
+async def undo_blend(desk: Desk, space: SpaceId, history: UUID) -> Taught:
+    """Take back what one night taught, if nothing was taught since. Raises `NotFound`, `Refused`."""
+    async with desk.store.transaction() as transaction:
+        row = await transaction.maybe(Q["lock_lesson"], space=space, id=history)
+        if row is None:
+            raise NotFound(f"There is no change of a blend `{history}`.")
+        if row["undone_at"] is not None or row["later"]:
+            raise Refused("Something was taught since, or this was taken back already.")
+        taught = _taught_of(row)
+        await transaction.run(
+            Q["undo_blend"],
+            space=space,
+            id=history,
+            agent=taught.agent,
+            shifts=list(taught.before),
+            at=desk.clock(),
+        )
+        await _tell(desk, transaction, space, taught, before=taught.after, after=taught.before)
+    return taught
+
+
+def _taught_of(row: Mapping[str, Any]) -> Taught:
+    return Taught(
+        id=row["id"],
+        agent=AgentId(row["agent_id"]),
+        before=five(row["before"]),
+        after=five(row["after"]),
+        outcomes=row["outcomes"],
+        at=row["at"],
+        undone_at=row["undone_at"],
+    )

@@ -1,0 +1,1 @@
+"""Indexes that recall searches: conversation turns and term counts."""

@@ -1,0 +1,267 @@
+"""How does what was said become searchable?
+
+Turns of people and models, in parts that a model can read, each with the day and what was said right before and after:
+a short answer says little without its question. The words of the whole turn stand with its first part. A turn that was
+the last one is made anew when the next is said. Where no embedder can be had, words serve until one can.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+from festinger.embedding.embedder import Embedder, Vector
+from festinger.embedding.profiles import Purpose
+from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
+from festinger.ids import SpaceId
+from festinger.memory.vectors import text_hash
+from festinger.retrieval.candidate import TURN
+from festinger.retrieval.deps import Desk
+from festinger.retrieval.index.terms import wait_for_counting
+from festinger.retrieval.search import usable
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+from festinger.store.vectors import halfvec
+from festinger.text.blocks import MARK
+from festinger.text.budget import count_tokens
+
+Q = queries_of("festinger.retrieval")
+
+PART_TOKENS = 200
+PART_CHARS = 800
+AROUND_CHARS = 200
+SEARCHABLE_CHARS = 200_000
+"""Postgres holds at most a megabyte of words for one text, and each part costs an embedding."""
+EPISODES = 100
+TURNS = 200
+"""Turns that are made searchable in one transaction."""
+PIECE = 16
+"""Parts that are embedded in one call."""
+TRIES = 3
+"""Calls that may fail one after the other before parts wait for the next time."""
+SPOKEN = ("user", "assistant")
+TOOL = "tool"
+EPISODIC = "episodic"
+
+_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
+_SPEAKER = re.compile(r"^\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30})?):\s")
+
+
+Between = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    content: str
+    context: str
+    written: str
+    """As it is embedded."""
+
+
+async def _at_once() -> None:
+    """Nobody has to be let through."""
+
+
+async def index_turns(desk: Desk, space: SpaceId, *, between: Between = _at_once) -> int:
+    """Make what was said since the last time searchable; how many turns. Waits for `between` before each piece."""
+    indexed = 0
+    while episodes := await desk.store.all(Q["unindexed_episodes"], space=space, limit=EPISODES):
+        for episode in episodes:
+            await between()
+            indexed += await _index_episode(desk, space, episode)
+    await embed_turns(desk, space)
+    return indexed
+
+
+async def _index_episode(desk: Desk, space: SpaceId, episode: Mapping[str, Any]) -> int:
+    """Index from the turn that was last, whose surroundings are known only now."""
+    start = max(1, episode["done"])
+    rows = await desk.store.all(
+        Q["turns_from"], space=space, episode=episode["id"], seq=max(1, start - 1), limit=TURNS + 2
+    )
+    window = rows[: TURNS + 1] if len(rows) > TURNS + 1 else rows
+    wanted = [
+        place for place, row in enumerate(window) if row["seq"] >= start and _is_searched(desk, space, row)
+    ]
+    # Off the loop: a long turn takes a while to cut.
+    parts = {place: await asyncio.to_thread(parts_of, rows, place) for place in wanted}
+    vectors = await _vectors(desk, [part.written for place in wanted for part in parts[place]])
+    remaining = iter(vectors)
+    embedder = usable(desk.embedder())
+    async with desk.store.transaction() as transaction:
+        for place in wanted:
+            for number, part in enumerate(parts[place]):
+                vector = next(remaining)
+                await transaction.run(
+                    Q["put_turn_part"],
+                    space=space,
+                    episode=episode["id"],
+                    agent=episode["agent_id"],
+                    session=episode["session_id"],
+                    trust=desk.terms(space).trusts(window[place]["origin"]),
+                    part=number,
+                    model=embedder.name if embedder and vector is not None else None,
+                    embedding=halfvec(vector) if vector is not None else None,
+                    **_columns(window[place], part, is_first=number == 0),
+                )
+        last = window[-1]["seq"] if window else episode["done"]
+        await transaction.run(Q["advance_turns"], space=space, episode=episode["id"], turns=last)
+        turns = [window[place]["turn_id"] for place in wanted]
+        await wait_for_counting(desk, transaction, space, TURN, turns)
+    return len(wanted)
+
+
+def _is_searched(desk: Desk, space: SpaceId, row: Mapping[str, Any]) -> bool:
+    with_tools = desk.terms(space).retrieval.index_tool_turns
+    return bool(row["content"].strip()) and (row["role"] in SPOKEN or (with_tools and row["role"] == TOOL))
+
+
+def _columns(row: Mapping[str, Any], part: Part, *, is_first: bool) -> dict[str, Any]:
+    named = _SPEAKER.match(row["content"])
+    return {
+        "turn": row["turn_id"],
+        "seq": row["seq"],
+        "at": row["at"],
+        "role": row["role"],
+        "origin": row["origin"],
+        "speaker": named[1].lower() if named else None,
+        "content": part.content,
+        "context": part.context,
+        "words": searchable(row["content"]) if is_first else "",
+        "around": part.context,
+        "text_hash": text_hash(part.written),
+    }
+
+
+def parts_of(rows: Sequence[Mapping[str, Any]], place: int) -> list[Part]:
+    """A turn in parts, each with the day and its neighbours."""
+    row = rows[place]
+    before = rows[place - 1]["content"][-AROUND_CHARS:] if place else ""
+    after = rows[place + 1]["content"][:AROUND_CHARS] if place + 1 < len(rows) else ""
+    around = "\n".join(filter(None, (before, after)))
+    return [
+        Part(content=text, context=around, written=written_as(row["at"], text, around))
+        for text in cut(searchable(row["content"]))
+    ]
+
+
+def searchable(text: str) -> str:
+    """What of a turn can be found: all of it, or the beginning and the end of one that is too long to index."""
+    half = SEARCHABLE_CHARS // 2
+    return text if len(text) <= SEARCHABLE_CHARS else f"{text[:half]}\n{text[-half:]}"
+
+
+def written_as(at: datetime, content: str, context: str) -> str:
+    """A part as it is embedded, whenever that is: the day, the part, then what stood around it."""
+    return f"{at.date().isoformat()} {content.strip()}\n{context}"
+
+
+def cut(text: str) -> list[str]:
+    """A text in pieces that a model reads whole, cut where sentences end; together they are the text."""
+    pieces: list[str] = []
+    current = ""
+    for sentence in _sentences(text):
+        if current and not _fits(current + sentence):
+            pieces.append(current)
+            current = ""
+        current += sentence
+    return [*pieces, current] if current.strip() or not pieces else [*pieces[:-1], pieces[-1] + current]
+
+
+def _sentences(text: str) -> list[str]:
+    """Each sentence with the blanks after it; what never ends is cut by length."""
+    edges = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
+    whole = [text[start:end] for start, end in pairwise(edges) if start < end]
+    return [
+        sentence[at : at + PART_CHARS] for sentence in whole for at in range(0, len(sentence), PART_CHARS)
+    ]
+
+
+def _fits(text: str) -> bool:
+    return len(text) <= PART_CHARS and count_tokens(text) <= PART_TOKENS
+
+
+async def embed_turns(desk: Desk, space: SpaceId) -> int:
+    """Give vectors to parts that have none of the present embedder; how many.
+
+    A busy machine may take longer than the embedder is given: whatever was made is stored, and the rest is tried again.
+    What is still missing after some tries without a single vector waits for the next time.
+    """
+    embedder = usable(desk.embedder())
+    made, left = 0, TRIES
+    while embedder is not None and left:
+        rows = await desk.store.all(Q["unembedded_turns"], space=space, model=embedder.name, limit=TURNS)
+        written = [written_as(row["at"], row["content"], row["context"]) for row in rows]
+        vectors = await _vectors(desk, written)
+        found = [
+            (row, text, vector)
+            for row, text, vector in zip(rows, written, vectors, strict=True)
+            if vector is not None
+        ]
+        if not rows:
+            break
+        if not found:
+            left -= 1
+            continue
+        async with desk.store.transaction() as transaction:
+            for row, text, vector in found:
+                await _put_vector(transaction, space, row, text, vector, embedder)
+        made += len(found)
+    return made
+
+
+async def _put_vector(
+    transaction: Transaction,
+    space: SpaceId,
+    row: Mapping[str, Any],
+    text: str,
+    vector: Vector,
+    embedder: Embedder,
+) -> None:
+    await transaction.run(
+        Q["put_turn_vector"],
+        space=space,
+        turn=row["turn_id"],
+        part=row["part"],
+        model=embedder.name,
+        text_hash=text_hash(text),
+        embedding=halfvec(vector),
+    )
+
+
+async def _vectors(desk: Desk, texts: Sequence[str]) -> list[Vector | None]:
+    """The vectors of texts, none where there is none to be had. In small pieces: each is done well before the embedder's
+    time is up even where the machine is busy, and one that is not takes no others with it."""
+    embedder = usable(desk.embedder())
+    found: list[Vector | None] = []
+    while embedder is not None and len(found) < len(texts):
+        piece = await _piece(embedder, texts[len(found) : len(found) + PIECE])
+        if piece is None:
+            break
+        found += piece
+    return found + [None] * (len(texts) - len(found))
+
+
+async def _piece(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None] | None:
+    """The vectors of a few texts; none if the embedder does not answer at all."""
+    try:
+        return list(await embedder.embed(texts, Purpose.STORE, kind=EPISODIC))
+    except PartlyEmbedded as partly:
+        return list(partly.vectors)
+    except ProviderRefused:
+        return [None] * len(texts)
+    except ProviderDown:
+        return None
+
+
+async def unindex_cut(transaction: Transaction, space: SpaceId) -> list[UUID]:
+    """Take turns out of the index that forgotten words were cut out of, with their neighbours, who hold some of them.
+
+    They are made anew from what is left. Which turns those were.
+    """
+    rows = await transaction.all(Q["unindex_cut_turns"], space=space, mark=MARK)
+    return [row["turn_id"] for row in rows]

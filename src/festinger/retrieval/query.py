@@ -1,0 +1,356 @@
+"""What may be asked of a recall, and what is refused?
+
+A wish holds everything that a caller may say beside the cue, checked before anything is searched. Filters become
+parameters of the search here, once for all ways of searching.
+
+What does a cue ask for, beside its words?
+
+Words in quotes must stand next to each other, `-word` must not stand there at all. Some cues ask for what the assistant
+itself said, some for the past. Speakers are known by their names in capital letters and small ones alike; what else is a
+name is told by a capital letter where no sentence begins. Times are left to `text.spans`, stems and stopwords to the
+database.
+"""
+
+import calendar
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+
+from festinger.clock import aware, iso
+from festinger.errors import BadInput
+from festinger.ids import Origin
+from festinger.memory.learn.statement import subject_key
+from festinger.memory.model import Status, kind_of
+from festinger.text.time_spans import Span, span_in
+
+TURN = "turn"
+"""The kind of what was said; it can be searched for and not learnt."""
+MOST_ITEMS = 100
+MOST_HOPS = 2
+LONGEST_CUE = 8_000
+CUE_CUT = "cue_cut"
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Include(StrEnum):
+    SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+    HELD = "held"
+    DORMANT = "dormant"
+
+
+class Blend(StrEnum):
+    """How scores are made: always alike, or as the mind of an agent blends today."""
+
+    STEADY = "steady"
+    MIND = "mind"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A cue and what is wanted for it. Made by `wished`, which refuses what nobody can mean."""
+
+    cue: str
+    limit: int = 5
+    kinds: tuple[str, ...] | None = None
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    subject: str | None = None
+    tags: tuple[str, ...] = ()
+    origins: tuple[Origin, ...] | None = None
+    include: tuple[Include, ...] = ()
+    exclude: tuple[UUID, ...] = ()
+    tokens: int | None = None
+    strict: bool = False
+    blend: Blend = Blend.STEADY
+    explain: bool = False
+    hurried: bool = False
+    """Whether the caller has a deadline that leaves no time for a closer reader."""
+    ungated: bool = False
+    """Give the best hits however weak they are, for callers that judge them by themselves."""
+    by_words: bool = False
+    """Search by words alone, for callers that cannot wait for the embedder."""
+    seed: int | None = None
+    """What chance begins with in the blend of a mind; drawn where nobody says."""
+    active: tuple[UUID, ...] = ()
+    """Memories that are in mind already, from which others come to mind."""
+    hops: int = 1
+    """Steps beyond a partner that it leads on to."""
+    degraded: tuple[str, ...] = field(default=())
+
+    @property
+    def with_turns(self) -> bool:
+        """Whether turns may come: they have no subject, no tags and no time in which they hold."""
+        is_asked = self.kinds is None or TURN in self.kinds
+        return is_asked and not (self.subject or self.tags or self.valid_at)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it may leave few of many."""
+        named = (self.kinds, self.since, self.until, self.subject, self.origins, self.as_of, self.valid_at)
+        return bool(self.tags) or any(each is not None for each in named)
+
+    @property
+    def memory_kinds(self) -> list[str] | None:
+        return None if self.kinds is None else [kind for kind in self.kinds if kind != TURN]
+
+    @property
+    def with_memories(self) -> bool:
+        return self.kinds is None or bool(self.memory_kinds)
+
+    @property
+    def statuses(self) -> list[str]:
+        """In which states memories come. For a moment in the past: in whatever state they are by now."""
+        wanted = {
+            Status.ACTIVE,
+            *(Status(each.value) for each in self.include if each is not Include.DORMANT),
+        }
+        if self.as_of is not None:
+            wanted |= {Status.SUPERSEDED, Status.ARCHIVED, Status.HELD, Status.MERGED}
+        if self.valid_at is not None:
+            wanted.add(Status.SUPERSEDED)
+        return sorted(status.value for status in wanted)
+
+    def parameters(self) -> dict[str, Any]:
+        """The filters as every way of searching takes them."""
+        return {
+            "statuses": self.statuses,
+            "disputing": self.as_of is None and self.valid_at is None,
+            "with_memories": self.with_memories,
+            "with_turns": self.with_turns,
+            "kinds": self.memory_kinds,
+            "since": self.since,
+            "until": self.until,
+            "subject": self.subject,
+            "tags": list(self.tags) or None,
+            "origins": [origin.value for origin in self.origins] if self.origins is not None else None,
+            "exclude": list(self.exclude) or None,
+            "as_of": self.as_of,
+            "valid_at": self.valid_at,
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """What was asked for beside the cue, as it is written down and asked again."""
+        shown: dict[str, Any] = {
+            "limit": self.limit,
+            "kinds": list(self.kinds) if self.kinds is not None else None,
+            "subject": self.subject,
+            "tags": list(self.tags),
+            "origins": [origin.value for origin in self.origins] if self.origins is not None else None,
+            "include": [each.value for each in self.include],
+            "exclude": [str(each) for each in self.exclude],
+            "tokens": self.tokens,
+            "strict": self.strict,
+            "active": [str(each) for each in self.active],
+            "hops": self.hops,
+        }
+        moments = {name: getattr(self, name) for name in ("as_of", "valid_at", "since", "until")}
+        return shown | {name: iso(at) if at else None for name, at in moments.items()}
+
+
+def wished(
+    cue: str,
+    *,
+    now: datetime,
+    limit: int = 5,
+    kinds: Sequence[str] | None = None,
+    as_of: datetime | None = None,
+    valid_at: datetime | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    subject: str | None = None,
+    tags: Sequence[str] = (),
+    origins: Sequence[str] | None = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[UUID] = (),
+    tokens: int | None = None,
+    strict: bool = False,
+    blend: str = Blend.STEADY,
+    explain: bool = False,
+    hurried: bool = False,
+    by_words: bool = False,
+    ungated: bool = False,
+    seed: int | None = None,
+    active: Sequence[UUID] = (),
+    hops: int = 1,
+) -> Wish:
+    """The wish, or `BadInput` naming what is wrong with it."""
+    if not cue.strip():
+        raise BadInput("`cue` is blank.", hint="Say what should come to mind.")
+    _check_numbers(limit=limit, hops=hops, tokens=tokens)
+    moments = {
+        name: _moment(name, at)
+        for name, at in (("as_of", as_of), ("valid_at", valid_at), ("since", since), ("until", until))
+    }
+    if moments["as_of"] and moments["as_of"] > now:
+        raise BadInput("`as_of` lies in the future.", hint="Give a moment in the past.")
+    if moments["since"] and moments["until"] and moments["since"] > moments["until"]:
+        raise BadInput("`since` lies after `until`.")
+    return Wish(
+        cue=cue[-LONGEST_CUE:],
+        limit=limit,
+        kinds=_kinds(kinds),
+        subject=subject_key(subject),
+        tags=tuple(tags),
+        origins=_origins(origins),
+        include=tuple(_chosen("include", each, Include) for each in include),
+        exclude=tuple(exclude),
+        tokens=tokens,
+        strict=strict,
+        blend=_chosen("blend", blend, Blend),
+        explain=explain,
+        hurried=hurried,
+        by_words=by_words,
+        ungated=ungated,
+        seed=seed,
+        active=tuple(active),
+        hops=hops,
+        degraded=(CUE_CUT,) if len(cue) > LONGEST_CUE else (),
+        **moments,
+    )
+
+
+def _check_numbers(*, limit: int, hops: int, tokens: int | None) -> None:
+    if not 1 <= limit <= MOST_ITEMS:
+        raise BadInput(f"`limit` must be from 1 to {MOST_ITEMS}, not {limit}.")
+    if not 0 <= hops <= MOST_HOPS:
+        raise BadInput(f"`hops` must be from 0 to {MOST_HOPS}, not {hops}.")
+    if tokens is not None and tokens < 0:
+        raise BadInput(f"`tokens` must be 0 or more, not {tokens}.")
+
+
+def _moment(name: str, at: datetime | None) -> datetime | None:
+    if at is None:
+        return None
+    try:
+        return aware(at)
+    except BadInput as error:
+        raise BadInput(f"`{name}`: {error.message}", hint=error.hint) from error
+
+
+def _kinds(kinds: Sequence[str] | None) -> tuple[str, ...] | None:
+    if kinds is None:
+        return None
+    try:
+        return tuple(TURN if kind.strip().lower() == TURN else kind_of(kind).value for kind in kinds)
+    except BadInput as error:
+        raise BadInput(f"`kinds`: {error.message}", hint=error.hint) from error
+
+
+def _origins(origins: Sequence[str] | None) -> tuple[Origin, ...] | None:
+    return None if origins is None else tuple(_chosen("origins", each, Origin) for each in origins)
+
+
+def _chosen(name: str, given: str, choices: type[Choice]) -> Choice:
+    try:
+        return choices(given)
+    except ValueError as error:
+        known = ", ".join(f"`{choice}`" for choice in choices)
+        raise BadInput(f"`{name}`: `{given[:40]}` is none of {known}.") from error
+
+
+_QUOTED = re.compile(r'["“”]([^"“”]{1,200})["“”]')
+_WITHOUT = re.compile(r"(?:(?<=\s)|^)-([A-Za-z][\w.@-]*)")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_INSIDE = re.compile(r"(?<=[^\s.!?:])\s+([^\W\d_][^\W_]*)")
+"""A word that begins no sentence."""
+_TIMES = frozenset(
+    name.lower()
+    for names in (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)
+    for name in names
+)
+
+LISTS = Path(__file__).parent / "lists"
+
+
+def phrases(name: str) -> re.Pattern[str]:
+    """The phrases of one list as a pattern that finds any of them as whole words."""
+    lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    wanted = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, wanted))})\b", re.IGNORECASE)
+
+
+_OWN_WORDS = phrases("own_words")
+_PAST = phrases("past")
+_SUMMARY = phrases("summary")
+_ORDER = phrases("order")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    text: str
+    """Without what must not stand in a hit."""
+    phrases: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    """Every word of it in small letters, by which speakers are known."""
+    proper: frozenset[str] = frozenset()
+    """Words in small letters that were written with a capital one, though they begin no sentence and are no times."""
+    asks_model: bool = False
+    asks_past: bool = False
+    asks_summary: bool = False
+    asks_order: bool = False
+    span: Span | None = None
+    goes_on: bool = False
+    """Whether the time that it names has not ended: this year, today."""
+
+    @property
+    def asks_overview(self) -> bool:
+        """Whether it asks for many things, of which each holds a little of the question."""
+        return self.asks_summary or self.asks_order
+
+    @property
+    def wants_newest(self) -> bool:
+        """Whether of two that differ the newer one is meant."""
+        return not self.asks_past and (self.span is None or self.goes_on)
+
+
+def is_time_word(term: str) -> bool:
+    """Whether a stem names a day, a month or a number, as a date is made of."""
+    return term.isdigit() or any(
+        name.startswith(term) for name in _TIMES if name and len(term) >= SHORTEST_TIME
+    )
+
+
+SHORTEST_TIME = 3
+
+
+def cue_hash(cue: str) -> bytes:
+    """Of the words of a cue, whatever their case and spacing."""
+    return sha256(" ".join(cue.casefold().split()).encode()).digest()
+
+
+def read_cue(text: str, *, now: datetime) -> Cue:
+    without = tuple(_WITHOUT.findall(text))
+    plain = _WITHOUT.sub(" ", text).strip() if without else text
+    span = span_in(plain, now=now)
+    words = {word.lower() for word in _WORD.findall(plain)}
+    return Cue(
+        text=plain or text,
+        phrases=tuple(_QUOTED.findall(plain)),
+        without=without if plain else (),
+        names=frozenset(words | {word.removesuffix("'s").removesuffix("’s") for word in words}),
+        proper=_proper(plain),
+        asks_model=_OWN_WORDS.search(plain) is not None,
+        asks_past=_PAST.search(plain) is not None,
+        asks_summary=_SUMMARY.search(plain) is not None,
+        asks_order=_ORDER.search(plain) is not None,
+        span=span,
+        goes_on=span is not None and span.start <= now < span.end,
+    )
+
+
+def _proper(text: str) -> frozenset[str]:
+    words = _INSIDE.findall(text)
+    capital = {word.lower() for word in words if word[0].isupper() and word != "I"}
+    # Where most are capital it is a headline, or somebody shouts.
+    return frozenset(capital - _TIMES) if 2 * len(capital) <= len(words) else frozenset()

@@ -1,0 +1,189 @@
+"""May a recall move how deeply its hits are held?
+
+Only where somebody switched that on, only a little, and never on the whole: what comes first is held a little more
+deeply, what just missed a little less, and both together cancel out. Once per memory and cause; and without an outcome
+or a new cause in between a memory moves no further than a small span. Everything is written down as a change.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from festinger.ids import MemoryId, Origin
+from festinger.memory.changes import Effect, Note, Op, apply_effects, hold_known, write_change
+from festinger.memory.confidence import Weight, reinforced, weakened
+from festinger.memory.model import Memory, Place
+from festinger.retrieval.association import cause_key
+from festinger.retrieval.deps import Desk
+from festinger.retrieval.rank import Hit
+from festinger.retrieval.score import is_dormant
+from festinger.store.pool import Transaction
+from festinger.store.queries import queries_of
+
+Q = queries_of("festinger.retrieval")
+
+BEST = 5
+LAST = 20
+"""Hits up to here and behind the best just missed."""
+RAISED, WOKEN, LOWERED = 0.1, 0.2, 0.05
+"""`WOKEN` is for what slept, whether a strong cue woke it or somebody asked for what sleeps."""
+SPAN = 0.05
+"""How far a center may have moved, since an outcome or a counted cause last said something."""
+HALVINGS = 100
+REASON = "retrieval"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nudged:
+    """A memory that a recall may move."""
+
+    id: UUID
+    weight: Weight
+    amount: float
+    moved: float = 0.0
+    """How far recalls have moved its center already."""
+    ceiling: float | None = None
+    immutable: bool = False
+
+    def raised(self, share: float) -> Weight:
+        highest = min(
+            self.weight.center + SPAN - self.moved, self.ceiling if self.ceiling is not None else 1.0
+        )
+        if highest <= self.weight.center:
+            return self.weight
+        return reinforced(self.weight, share * self.amount, immutable=self.immutable, ceiling=highest)
+
+    def lowered(self, share: float) -> Weight:
+        lowest = max(1e-6, self.weight.center - SPAN - self.moved)
+        if lowest >= self.weight.center:
+            return self.weight
+        after = weakened(self.weight, share * self.amount, immutable=self.immutable)
+        at_most = self.weight.alpha * (1.0 - lowest) / lowest
+        return after if after.beta <= at_most else replace(after, beta=max(self.weight.beta, at_most))
+
+
+def nudged(best: Sequence[Nudged], missed: Sequence[Nudged]) -> dict[UUID, Weight]:
+    """The weights after a recall; the side that would move more is scaled down until both cancel out."""
+
+    def rise(share: float) -> float:
+        return sum(each.raised(share).center - each.weight.center for each in best)
+
+    def fall(share: float) -> float:
+        return sum(each.weight.center - each.lowered(share).center for each in missed)
+
+    up, down = rise(1.0), fall(1.0)
+    raising = 1.0 if up <= down else _share(rise, down)
+    lowering = 1.0 if down <= up else _share(fall, up)
+    after = {each.id: each.raised(raising) for each in best}
+    return after | {each.id: each.lowered(lowering) for each in missed}
+
+
+def _share(moved: Callable[[float], float], wanted: float) -> float:
+    """The share at which a side moves as far as is wanted."""
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if moved(middle) < wanted else (low, middle)
+    return high
+
+
+async def nudge(
+    desk: Desk,
+    transaction: Transaction,
+    place: Place,
+    hits: Sequence[Hit],
+    *,
+    shown: Collection[int],
+    recall: UUID,
+) -> None:
+    """Move the weights of what a recall found, within the transaction that writes it down.
+
+    `shown` are the places of the hits that it gave.
+    """
+    found = [hit for hit in hits[:LAST] if hit.candidate.is_memory]
+    if len(found) <= BEST or not shown:
+        return
+    now = desk.clock()
+    cause = place.cause(Origin.SYSTEM, now)
+    held = await hold_known(transaction, place.space, [hit.candidate.ref for hit in found])
+    rows = await transaction.all(
+        Q["moved_by_recalls"],
+        space=place.space,
+        memories=list(held),
+        reason=REASON,
+        cause=cause_key(cause),
+    )
+    moved = {row["id"]: row for row in rows}
+    given = {hits[at].candidate.ref for at in shown}
+    first = [hit for hit in found[:BEST] if hit.candidate.ref in given]
+    settings = desk.terms(place.space).retrieval
+    best = _open_to(first, held, moved, lambda hit: WOKEN if is_dormant(hit.candidate, settings) else RAISED)
+    missed = _open_to(found[BEST:], held, moved, lambda _hit: LOWERED)
+    after = {
+        MemoryId(id_): weight
+        for id_, weight in nudged(best, missed).items()
+        if weight != held[MemoryId(id_)].weight
+    }
+    if not after:
+        return
+    effects = [
+        Effect(memory=id_, belief=replace(held[id_].belief, weight=weight)) for id_, weight in after.items()
+    ]
+    await apply_effects(transaction, place.space, effects, at=now)
+    note = Note(
+        op=Op.WEIGHT,
+        before={id_: _columns(held[id_].weight) for id_ in after},
+        after={id_: _columns(weight) for id_, weight in after.items()},
+        by="recall",
+        reason=REASON,
+        cause=cause,
+        more={"recall": str(recall), "counted_as": cause_key(cause)},
+    )
+    await write_change(desk.memory, transaction, place.space, note)
+    await _tell(desk, transaction, place, after, held, recall=recall)
+
+
+def _open_to(
+    hits: Iterable[Hit],
+    held: Mapping[MemoryId, Memory],
+    moved: Mapping[UUID, Mapping[str, object]],
+    amount: Callable[[Hit], float],
+) -> list[Nudged]:
+    """Those that this cause has not moved yet."""
+    return [
+        Nudged(
+            id=memory.id,
+            weight=memory.weight,
+            amount=amount(hit),
+            moved=float(str(moved[memory.id]["moved"])),
+            ceiling=memory.weight_ceiling,
+            immutable=memory.immutable,
+        )
+        for hit in hits
+        if (memory := held.get(MemoryId(hit.candidate.ref))) is not None and not moved[memory.id]["counted"]
+    ]
+
+
+def _columns(weight: Weight) -> dict[str, float]:
+    return {"weight_alpha": weight.alpha, "weight_beta": weight.beta}
+
+
+async def _tell(
+    desk: Desk,
+    transaction: Transaction,
+    place: Place,
+    after: Mapping[MemoryId, Weight],
+    held: Mapping[MemoryId, Memory],
+    *,
+    recall: UUID,
+) -> None:
+    raised = sum(weight.center > held[id_].weight.center for id_, weight in after.items())
+    await desk.outbox.emit(
+        transaction,
+        "weights_nudged",
+        space=place.space,
+        subject=f"recall:{recall}",
+        agent=place.agent,
+        session=place.session or None,
+        payload={"recall": str(recall), "up": raised, "down": len(after) - raised},
+    )

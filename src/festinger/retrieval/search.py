@@ -1,0 +1,499 @@
+"""What might answer a cue?
+
+Three questions to the database, all within one transaction of the request path: the words of the cue and how common
+they are; what is near in meaning, shares words or lies in the time; and everything that is known of those. One way of
+searching that fails is `searching`'s matter.
+
+How is everything found that might answer a cue, and what if one way of searching fails?
+
+All ways are gone at once, in one transaction. Where that takes too long or meets a damaged index, it is tried without
+vectors, and then by vectors alone; what was gone without is told. If nothing answers the store is down, and nobody may
+take that for "nothing known". What the best lead on to comes with them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.profiles import Purpose
+from festinger.embedding.providers.none import NAME as NO_EMBEDDER
+from festinger.errors import ProviderDown, ProviderRefused, StoreDown
+from festinger.memory.model import Place
+from festinger.memory.query import believed
+from festinger.observability.metrics import RECALL_ARM_SECONDS
+from festinger.retrieval.association import Reached, best_reached, spread
+from festinger.retrieval.bm25 import Statistics, pool_query, quoted, rarest, rrf
+from festinger.retrieval.candidate import MEMORY, TURN, Candidate, Vector, candidates_of
+from festinger.retrieval.deps import Desk, Size
+from festinger.retrieval.query import Blend, Cue, Wish, cue_hash
+from festinger.retrieval.score import TIME_ARM, VECTOR_ARM, WORDS_ARM, Asked
+from festinger.settings.retrieval import RetrievalSettings
+from festinger.store.connection import DAMAGED, HELD, TOO_SLOW
+from festinger.store.pool import Plan, Transaction
+from festinger.store.queries import queries_of
+from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, for_model, halfvec
+
+Q = queries_of("festinger.retrieval")
+
+FETCH = replace(Q["fetch"], packed=True)
+EMBEDDER = "embedder"
+NAMED, CALLED = "named", "called"
+INDEXED = "indexed"
+"""What was found by the index of vectors, or near the beginning of all, and not by reading whatever may be seen."""
+MAY_GIVE_UP = frozenset({"memories_ranked", "memories_indexed", "memories_counted"})
+"""Parts of a search by meaning that look at so many vectors at most."""
+RANKED_FROM = 1_000
+"""Fewer memories are read whole with all that says who may see them: there is nothing to be saved."""
+NO_MODEL = VectorModel(name="", dims=1)
+"""Stands where a query names a model and none is searched by."""
+LOOKED_AT = 200
+"""Vectors that the index keeps in view. Measured among 100,000 that lie as those of texts do: of the nearest 50 it gives
+.91 with 100, .954 with 150 and .967 with 200, at less than a millisecond more."""
+CLOSE = 200
+"""Texts that share the most telling words and are scored exactly."""
+LESSONS = 20
+"""Last outcomes of a memory that are asked for what helped."""
+MOST_COUNTED = 20_000
+COUNTED_FOR = 30.0
+"""Seconds for which the size of a space is taken for known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Probe:
+    """A cue as a vector of one model."""
+
+    model: VectorModel
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What each way of searching gave, best first or in no order."""
+
+    arms: Mapping[str, Sequence[UUID]]
+    types: Mapping[UUID, str]
+    named: frozenset[UUID] = frozenset()
+    """What holds an identifier of which the cue names a piece."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CueRead:
+    """What the database says of a cue."""
+
+    asked: Asked
+    must: str | None
+    open_episode: UUID | None
+    has_pieces: bool = True
+    """Whether one of its words is a piece of an identifier."""
+    remembered: int = 0
+    """Memories that the agent sees, as far as its mind asks for that."""
+    shifts: tuple[float, ...] = ()
+    """What outcomes taught its mind."""
+
+
+def usable(embedder: Embedder | None) -> Embedder | None:
+    """The embedder, if its cosines mean something to us."""
+    if embedder is None or embedder.name == NO_EMBEDDER or not embedder.profile.calibrated:
+        return None
+    return embedder
+
+
+async def embed_cue(embedder: Embedder | None, cue: Cue) -> Probe | None:
+    """The cue as a vector; none where nobody can make one. Not within a transaction."""
+    if embedder is None:
+        return None
+    try:
+        [vector] = await embedder.embed([cue.text], Purpose.QUERY)
+    except (ProviderDown, ProviderRefused):
+        return None
+    model = VectorModel(name=embedder.name, dims=embedder.dimensions)
+    return Probe(model=model, vector=np.asarray(vector, dtype=np.float32))
+
+
+async def read_words(
+    desk: Desk,
+    transaction: Transaction,
+    place: Place,
+    cue: Cue,
+    *,
+    probe: Probe | None,
+    by_mind: bool = False,
+) -> CueRead:
+    rows = await transaction.all(
+        Q["read_cue"],
+        space=place.space,
+        agent=place.agent,
+        session=place.session,
+        cue=cue.text,
+        phrases=list(cue.phrases),
+        without=list(cue.without),
+        by_mind=by_mind,
+        mature=desk.terms(place.space).retrieval.mature_from,
+        # The search hangs on how rare the words are; to say so here saves asking once more.
+        then=Plan.ANEW,
+        looked_at=str(LOOKED_AT),
+    )
+    terms = [row for row in rows if row["term"] is not None]
+    first = rows[0]
+    statistics = {
+        source: Statistics(
+            docs=first[f"{source}_docs"] or 0,
+            total_len=first[f"{source}_len"] or 0,
+            df={row["term"]: row[f"{source}_df"] for row in terms},
+        )
+        for source in (MEMORY, TURN)
+    }
+    asked = Asked(
+        cue=cue,
+        terms=tuple(row["term"] for row in terms),
+        statistics=statistics,
+        has_vector=probe is not None,
+        now=desk.clock(),
+    )
+    return CueRead(
+        asked=asked,
+        must=first["must"],
+        open_episode=first["open_episode"],
+        has_pieces=first["has_pieces"],
+        remembered=first["remembered"],
+        shifts=tuple(first["shifts"] or ()),
+    )
+
+
+async def find(
+    transaction: Transaction,
+    place: Place,
+    wish: Wish,
+    *,
+    read: CueRead,
+    probe: Probe | None,
+    size: Size | None,
+    settings: RetrievalSettings,
+    few: int = READ_WHOLE_BELOW,
+) -> Found:
+    """The best of each way of searching. Up to `few` vectors are read whole, more by their index."""
+    chosen = parts_searched(wish, read, size if probe else None, few=few)
+    given = _search(place, wish, read=read, probe=probe, settings=settings)
+    query = for_model(Q["candidates"], probe.model if probe else NO_MODEL)
+    with RECALL_ARM_SECONDS.labels(ways(read, probe)).time():
+        rows = await transaction.all(query.only(chosen), **given, few=few)
+        if gave_up(rows, chosen, near=given["near"]):
+            chosen = chosen - MAY_GIVE_UP | {"memories_whole"}
+            await transaction.plan(Plan.ANEW)
+            rows = await transaction.all(query.only(chosen), **given, few=few)
+    rows = [row for row in rows if row["ref"] is not None]
+    types = {row["ref"]: row["type"] for row in rows}
+    arms: dict[str, list[UUID]] = {}
+    for row in rows:
+        arms.setdefault(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], []).append(row["ref"])
+    named, called = arms.pop(NAMED, []), arms.pop(CALLED, [])
+    arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named, *called]))
+    if wish.blend is Blend.MIND:
+        arms = _prefiltered(arms, rows, settings)
+    return Found(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
+
+
+def _prefiltered(
+    arms: Mapping[str, Sequence[UUID]], rows: Sequence[Mapping[str, Any]], settings: RetrievalSettings
+) -> dict[str, list[UUID]]:
+    """All that a mind looks at, memories and turns together: what is nearest, and what shares the most words."""
+    most = {VECTOR_ARM: settings.prefilter, WORDS_ARM: settings.arm_size}
+    scores = {
+        (VECTOR_ARM if row["arm"] == INDEXED else row["arm"], row["ref"]): row["score"] or 0.0 for row in rows
+    }
+    return {
+        arm: sorted(arms.get(arm, ()), key=lambda ref: (-scores.get((arm, ref), 0.0), ref))[:number]
+        for arm, number in most.items()
+    }
+
+
+def gave_up(rows: Sequence[Mapping[str, Any]], chosen: frozenset[str], *, near: int) -> bool:
+    """Whether a search by meaning ended before it met enough memories that may be seen.
+
+    It looks at so many at most, whoever's they are: those of one among many may lie behind.
+    """
+    if not chosen & MAY_GIVE_UP:
+        return False
+    found = [row["arm"] for row in rows if row["type"] == MEMORY]
+    return VECTOR_ARM not in found and found.count(INDEXED) < near
+
+
+def ways(read: CueRead, probe: Probe | None) -> str:
+    """Which ways of searching a cue goes; they are gone in one statement and have one time together."""
+    gone = {
+        VECTOR_ARM: probe is not None,
+        WORDS_ARM: bool(read.asked.terms),
+        TIME_ARM: read.asked.cue.span is not None,
+    }
+    return "+".join(arm for arm, is_gone in gone.items() if is_gone) or "none"
+
+
+def parts_searched(wish: Wish, read: CueRead, size: Size | None, *, few: int) -> frozenset[str]:
+    """Which parts of `candidates` a cue needs; without a size it is not searched by meaning."""
+    is_narrowed = wish.narrows or read.must is not None
+
+    def by_meaning(number: int) -> str:
+        return "whole" if number <= few else "counted" if is_narrowed else "indexed"
+
+    of_memories = by_meaning(size.seen) if size else ""
+    if size and of_memories == "whole" and not is_narrowed and is_mostly_seen(size):
+        of_memories = "ranked"
+    chosen = {
+        f"memories_{of_memories}": wish.with_memories and size is not None,
+        f"turns_{by_meaning(size.parts) if size else ''}": wish.with_turns and size is not None,
+        "memory_words": wish.with_memories and bool(read.asked.terms),
+        "turn_words": wish.with_turns and bool(read.asked.terms),
+        "memories_dated": wish.with_memories and read.asked.cue.span is not None,
+        "turns_dated": wish.with_turns and read.asked.cue.span is not None,
+        "memories_called": wish.with_memories and bool(read.asked.terms),
+        "memories_named": wish.with_memories and bool(read.asked.terms) and read.has_pieces,
+        "turns_named": wish.with_turns and bool(read.asked.terms) and read.has_pieces,
+    }
+    return frozenset(part for part, is_needed in chosen.items() if is_needed)
+
+
+def is_mostly_seen(size: Size) -> bool:
+    """Whether most of many vectors are of memories that the agent sees, so that the nearest need not be sought long."""
+    return size.seen >= RANKED_FROM and 2 * size.seen > size.vectors
+
+
+def _search(
+    place: Place,
+    wish: Wish,
+    *,
+    read: CueRead,
+    probe: Probe | None,
+    settings: RetrievalSettings,
+) -> dict[str, Any]:
+    terms, statistics, span = read.asked.terms, read.asked.statistics, read.asked.cue.span
+    chosen = rarest(terms, statistics[MEMORY]) if len(terms) > 1 else list(terms)
+    pools = {
+        source: pool_query(terms, statistics[source], pool=settings.words_pool) for source in (MEMORY, TURN)
+    }
+    return {
+        **wish.parameters(),
+        "space": place.space,
+        "agent": place.agent,
+        "open_episode": read.open_episode,
+        "must": read.must,
+        "then": Plan.KEPT,
+        "probe": halfvec(probe.vector) if probe else None,
+        "memory_pool": pools[MEMORY],
+        "turn_pool": pools[TURN],
+        "terms": list(terms),
+        "called": " | ".join(map(quoted, chosen)),
+        "queries": [quoted(term) for term in chosen],
+        "memory_idf": [statistics[MEMORY].idf(term) for term in chosen],
+        "turn_idf": [statistics[TURN].idf(term) for term in chosen],
+        "memory_idfs": [statistics[MEMORY].idf(term) for term in terms],
+        "turn_idfs": [statistics[TURN].idf(term) for term in terms],
+        "memory_average": statistics[MEMORY].average,
+        "turn_average": statistics[TURN].average,
+        "k1": settings.bm25_k1,
+        "b": settings.bm25_b,
+        "beside": settings.context_weight,
+        "close": CLOSE,
+        "arm": settings.arm_size,
+        "near": settings.prefilter if wish.blend is Blend.MIND else settings.arm_size,
+        "from": span.start if span else None,
+        "to": span.end if span else None,
+    }
+
+
+async def fetch(
+    desk: Desk,
+    transaction: Transaction,
+    place: Place,
+    wish: Wish,
+    *,
+    read: CueRead,
+    found: Found,
+    probe: Probe | None,
+    settings: RetrievalSettings,
+    seeds: Sequence[UUID] = (),
+) -> list[Candidate]:
+    """Everything that is known of what was found, and of what the seeds among it lead on to."""
+    refs = dict.fromkeys(ref for each in found.arms.values() for ref in each)
+    turns = [ref for ref in refs if found.types[ref] == TURN]
+    needed = {"turns": bool(turns), "named": bool(found.named)}
+    rows = await transaction.all(
+        for_model(FETCH, probe.model if probe else NO_MODEL).only(
+            frozenset(part for part, is_needed in needed.items() if is_needed)
+        ),
+        space=place.space,
+        memories=[ref for ref in refs if found.types[ref] == MEMORY],
+        turns=turns,
+        terms=list(read.asked.terms),
+        probe=halfvec(probe.vector) if probe else None,
+        must=read.must,
+        at=read.asked.now,
+        cue_hash=cue_hash(wish.cue),
+        lessons=LESSONS,
+        named=list(found.named),
+        seeds=list(seeds),
+        hops=wish.hops,
+        partners=settings.partners_top,
+        full=settings.co_access_full,
+        half_life=settings.co_access_half_life_days,
+        agent=place.agent,
+        **wish.parameters(),
+    )
+    kept = await _standing(desk, transaction, place, wish, rows)
+    return candidates_of(
+        kept,
+        probe=probe.vector if probe else None,
+        now=read.asked.now,
+        context_weight=settings.context_weight,
+    )
+
+
+async def _standing(
+    desk: Desk, transaction: Transaction, place: Place, wish: Wish, rows: Sequence[dict[str, Any]]
+) -> Sequence[dict[str, Any]]:
+    """Only what was believed, or held, at the moments that are asked for."""
+    if wish.as_of is None and wish.valid_at is None:
+        return rows
+    ids = [row["ref"] for row in rows if row["type"] == MEMORY]
+    stood = await believed(
+        desk.memory, transaction, place.space, ids, as_of=wish.as_of, valid_at=wish.valid_at
+    )
+    return [row for row in rows if row["type"] != MEMORY or row["ref"] in stood]
+
+
+async def size_of(desk: Desk, transaction: Transaction, place: Place, model: VectorModel) -> Size:
+    """How much there is to search; looked at now and then."""
+    key, now = (place.space, place.agent, model.name), desk.stopwatch()
+    known = desk.sizes.get(key)
+    if known is not None and now - known.at < COUNTED_FOR:
+        return known
+    row = await transaction.one(
+        Q["count_searchable"],
+        space=place.space,
+        agent=place.agent,
+        model=model.name,
+        limit=max(MOST_COUNTED, desk.few + 1),
+    )
+    desk.sizes[key] = Size(**row, at=now)
+    return desk.sizes[key]
+
+
+def missing_vectors(size: Size | None) -> list[str]:
+    """What is said where memories or turns cannot be found by meaning."""
+    if size is None:
+        return []
+    told = []
+    if size.vectors < size.memories:
+        told.append(f"vectors {size.memories - size.vectors:,} of {size.memories:,} missing")
+    if missing := max(size.turns - size.parts, size.bare):
+        told.append(f"turn_vectors {missing:,} of {size.turns:,} missing")
+    return told
+
+
+MOST_SEEDS = 5
+"""Best memories of which it is asked what they lead on to."""
+PARTIAL = (TOO_SLOW, HELD, DAMAGED)
+"""Troubles of a store that another way of searching may not meet."""
+WITHOUT: tuple[tuple[str, ...], ...] = ((), (VECTOR_ARM,), (WORDS_ARM, TIME_ARM))
+"""What is gone without, try by try."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    candidates: list[Candidate]
+    read: CueRead
+    found: Found
+    reached: Mapping[UUID, Reached]
+    size: Size | None
+    probe: Probe | None
+    without: tuple[str, ...] = ()
+    """Ways of searching that failed."""
+
+
+async def search(
+    desk: Desk, place: Place, wish: Wish, *, cue: Cue, probe: Probe | None, settings: RetrievalSettings
+) -> Searched:
+    """What might answer a cue, by every way that works. Raises `StoreDown`."""
+    trouble: StoreDown | None = None
+    for without in WITHOUT:
+        if without == (WORDS_ARM, TIME_ARM) and probe is None:
+            break
+        try:
+            return await _search_arm(
+                desk, place, wish, cue=cue, probe=probe, settings=settings, without=without
+            )
+        except StoreDown as error:
+            if error.details.get("kind") not in PARTIAL:
+                raise
+            trouble = trouble or error
+    assert trouble is not None
+    raise trouble
+
+
+async def _search_arm(
+    desk: Desk,
+    place: Place,
+    wish: Wish,
+    *,
+    cue: Cue,
+    probe: Probe | None,
+    settings: RetrievalSettings,
+    without: tuple[str, ...],
+) -> Searched:
+    probe = None if VECTOR_ARM in without else probe
+    async with desk.store.transaction(hot=True, plan=Plan.KEPT) as transaction:
+        size = await size_of(desk, transaction, place, probe.model) if probe else None
+        read = await read_words(desk, transaction, place, cue, probe=probe, by_mind=wish.blend is Blend.MIND)
+        if wish.as_of is not None:
+            read = replace(read, asked=replace(read.asked, now=wish.as_of))
+        if WORDS_ARM in without:
+            read = replace(read, asked=replace(read.asked, terms=(), cue=replace(cue, span=None)))
+        found = await find(
+            transaction, place, wish, read=read, probe=probe, size=size, settings=settings, few=desk.few
+        )
+        seeds = seeds_of(found, wish, k=settings.rrf_k)
+        candidates = await fetch(
+            desk,
+            transaction,
+            place,
+            wish,
+            read=read,
+            found=found,
+            probe=probe,
+            settings=settings,
+            seeds=list(seeds),
+        )
+    reached = spread(
+        seeds,
+        {each.ref: each.partners for each in candidates if each.partners},
+        hops=wish.hops,
+        top=settings.partners_top,
+    )
+    kept = _within_reach(candidates, found, reached, wish)
+    return Searched(
+        candidates=kept, read=read, found=found, reached=reached, size=size, probe=probe, without=without
+    )
+
+
+def seeds_of(found: Found, wish: Wish, *, k: int) -> dict[UUID, float]:
+    """What is in mind: what the caller says is, and the best memories that were found, by their places."""
+    places: dict[UUID, list[int]] = {}
+    for refs in found.arms.values():
+        for place, ref in enumerate((ref for ref in refs if found.types[ref] == MEMORY), 1):
+            places.setdefault(ref, []).append(place)
+    scores = {ref: rrf(stood, arms=len(found.arms), k=k) for ref, stood in places.items()}
+    best = sorted(scores, key=lambda ref: (-scores[ref], ref))[:MOST_SEEDS]
+    return {**{ref: scores[ref] for ref in best}, **dict.fromkeys(wish.active, 1.0)}
+
+
+def _within_reach(
+    candidates: list[Candidate], found: Found, reached: Mapping[UUID, Reached], wish: Wish
+) -> list[Candidate]:
+    """Without what was walked over on the way and is not worth coming by it."""
+    searched_for = {ref for refs in found.arms.values() for ref in refs}
+    only_reached = {ref: way for ref, way in reached.items() if ref not in searched_for}
+    kept = set(only_reached) if wish.blend is Blend.MIND else best_reached(only_reached)
+    return [each for each in candidates if each.ref in searched_for or each.ref in kept]

@@ -1,0 +1,214 @@
+"""Wordings that differ in nothing that matters are one proposal; a denial, a direction or a number matters."""
+
+import random
+from hashlib import sha256
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from festinger.proposals.sightings.fingerprint import (
+    AGENT_STOPWORDS,
+    COURSE_STOPWORDS,
+    STOPWORDS,
+    Profile,
+    fingerprint,
+    normalise,
+)
+
+COURSE, AGENT = Profile.COMPAT_COURSE, Profile.COMPAT_AGENT
+
+VECTORS = [
+    ("reliability", "tools", "Add a retry budget for Elasticsearch queries", "c9f0e3b965da5167", "5251c2cbaaff0045"),
+    ("ux", "tools", "Add a progress bar for long tool calls", "9ba0a61ea162aab0", "a8d45a7e975cd704"),
+    ("cost", "llm_client", "Lower the summarizer temperature", "9438acf3ad8187a2", "9438acf3ad8187a2"),
+    ("performance", "tools", "Parallelize the health probe", "f08fc2c3adc235e6", "f08fc2c3adc235e6"),
+    ("reliability", "llm_client", "Add retry logic", "c925cdb80c13e200", "b201e93b523e0077"),
+    ("reliability", "tools", "Retry the failed query", "2deb88e485a55dce", "2deb88e485a55dce"),
+]  # fmt: skip
+
+SEVEN = [
+    ("reliability", "tools", "Add a retry budget for Elasticsearch queries"),
+    ("reliability", "tools", "Elasticsearch queries: a budget for the retry"),
+    ("reliability", "tools", "Retry budget, on queries to Elasticsearch"),
+    ("ux", "tools", "Add a progress bar for long tool calls"),
+    ("ux", "tools", "Long tool calls: a progress bar"),
+    ("cost", "llm_client", "Lower the summarizer temperature"),
+    ("performance", "tools", "Parallelize the health probe"),
+]
+
+UNPLAIN = {
+    "not", "never", "nor", "without", "cannot", "over", "than", "before", "after", "instead", "versus", "into", "from",
+    "replace", "does", "did",
+}  # fmt: skip
+
+PLAIN = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=8), min_size=1, max_size=8).map(
+    lambda words: [word for word in words if word not in UNPLAIN] or ["query"]
+)
+
+
+def print_of(category: str, scope: str, text: str, profile: Profile = Profile.FESTINGER) -> str:
+    return fingerprint(category=category, scope=scope, normalised=normalise(text, profile))
+
+
+@pytest.mark.requirement("H-05")
+def test_the_stopwords_are_as_many_as_the_profiles_say():
+    assert (len(STOPWORDS), len(COURSE_STOPWORDS), len(AGENT_STOPWORDS)) == (19, 20, 42)
+
+
+@pytest.mark.requirement("H-05")
+@pytest.mark.requirement("H-01")
+@pytest.mark.parametrize(("category", "scope", "text", "ours", "agents"), VECTORS)
+def test_the_reference_vectors_hold(category: str, scope: str, text: str, ours: str, agents: str):
+    assert print_of(category, scope, text) == ours
+    assert print_of(category, scope, text, COURSE) == ours
+    assert print_of(category, scope, text, AGENT) == agents
+
+
+@pytest.mark.requirement("H-05")
+@pytest.mark.requirement("H-03")
+def test_the_profiles_part_where_something_is_denied():
+    text = "Do not retry the failed query"
+
+    assert print_of("reliability", "tools", text) == "e2fd6755b778ee8d"
+    assert print_of("reliability", "tools", text, COURSE) == "fb75aa2ad0461807"
+    assert print_of("reliability", "tools", text, AGENT) == "2deb88e485a55dce"
+
+
+@pytest.mark.requirement("H-05")
+@pytest.mark.parametrize(("profile", "distinct"), [(Profile.FESTINGER, 4), (COURSE, 4), (AGENT, 6)])
+def test_seven_reflections_give_as_many_proposals_as_the_profile_says(profile: Profile, distinct: int):
+    assert len({print_of(*each, profile) for each in SEVEN}) == distinct
+
+
+@pytest.mark.requirement("H-01")
+def test_a_fingerprint_is_the_hash_of_category_scope_and_words():
+    whole = sha256(b"ux:tools:bar calls long progress tool").hexdigest()
+
+    assert print_of("ux", "tools", "Add a progress bar for long tool calls") == whole[:16]
+
+
+@pytest.mark.requirement("H-02")
+def test_small_words_case_and_repeats_fall_out():
+    assert normalise("Add a retry budget for Elasticsearch queries") == "budget elasticsearch queries retry"
+    assert normalise("RETRY the retry, and Retry!") == "retry"
+    assert [word for word in STOPWORDS if normalise(f"{word} query") != "query"] == []
+
+
+@pytest.mark.requirement("H-02")
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Ｗｉｄｅ letters", "letters wide"),
+        ("STRASSE straße", "strasse"),
+        ("Увеличь таймаут", "таймаут увеличь"),
+        ("超时 重试", "超时 重试"),
+        ("सीमा बढ़ाओ", "बढ़ाओ सीमा"),
+        ("snake_case-words/split", "case snake split words"),
+        ("limit 1,000.5 and 7.", "1,000.5 7 limit | #1,000.5>7"),
+        ("v1.2 client", "client v1.2"),
+    ],
+)
+def test_words_of_any_script_are_runs_of_letters_and_digits(text: str, left: str):
+    assert normalise(text) == left
+
+
+@pytest.mark.requirement("H-01")
+@given(words=PLAIN, seed=st.integers(0, 2**32))
+def test_order_case_and_small_words_never_matter(words: list[str], seed: int):
+    chance = random.Random(seed)
+    mixed = chance.sample([*words, *chance.sample(sorted(STOPWORDS), 3)], len(words) + 3)
+
+    assert normalise(" ".join(mixed).upper()) == normalise(", ".join(words))
+
+
+@pytest.mark.requirement("H-02")
+@given(words=PLAIN)
+def test_plain_text_hashes_as_in_the_reference(words: list[str]):
+    assert normalise(" ".join(words)) == normalise(" ".join(words), COURSE)
+
+
+@given(text=st.text(max_size=80))
+def test_any_text_normalises_the_same_way_twice(text: str):
+    assert normalise(text) == normalise(text)
+    assert "\n" not in normalise(text)
+
+
+@pytest.mark.requirement("H-03")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do not retry the failed query",
+        "Don’t retry the failed query",
+        "don't RETRY the failed query",
+        "The failed query: never retry",
+        "The failed query without a retry",
+        "No retry of the failed query",
+    ],
+)
+def test_every_way_to_deny_marks_the_next_word(text: str):
+    assert normalise(text) == "!retry failed query"
+
+
+@pytest.mark.requirement("H-03")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Retry the failed query", "Do not retry the failed query"),
+        ("Fail, do not retry", "Retry, do not fail"),
+        ("Cache the answer", "Cannot cache the answer"),
+        ("Retry the query", "Retry the query? Never"),
+        ("Never retry", "Never not retry"),
+        ("Do the retry", "Retry"),
+    ],
+)
+def test_what_is_denied_is_never_what_is_asked(one: str, other: str):
+    assert normalise(one) != normalise(other)
+
+
+@pytest.mark.requirement("H-03")
+@given(words=PLAIN)
+def test_denying_any_word_makes_another_proposal(words: list[str]):
+    assert normalise(" ".join(words)) != normalise("never " + " ".join(words))
+
+
+@pytest.mark.requirement("H-04")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Prefer Postgres over Redis", "Prefer Redis over Postgres"),
+        ("Prefer plan A over plan B", "Prefer plan B over plan A"),
+        ("Raise the timeout from 10 to 20", "Raise the timeout from 20 to 10"),
+        ("Replace Redis with Postgres", "Replace Postgres with Redis"),
+        ("Replace Redis by Postgres", "Replace Postgres by Redis"),
+        ("Use Postgres instead of Redis", "Use Redis instead of Postgres"),
+        ("Validate before the write", "Write before the validate"),
+        ("Move logs into the bucket", "Move bucket into the logs"),
+        ("Set 3 retries and 9 workers", "Set 9 retries and 3 workers"),
+        ("Set the rate to 0.5", "Set the rate to 5.0"),
+    ],
+)
+def test_swapping_what_has_a_direction_makes_another_proposal(one: str, other: str):
+    assert normalise(one) != normalise(other)
+
+
+@pytest.mark.requirement("H-04")
+def test_a_direction_and_numbers_are_appended():
+    assert normalise("Prefer Postgres over Redis") == "over postgres prefer redis | postgres>redis"
+    assert normalise("Raise the timeout from 10 to 20") == "10 20 from raise timeout | 10>20 #10>20"
+    assert normalise("Raise the timeout to 20") == "20 raise timeout"
+
+
+@pytest.mark.requirement("H-07")
+@pytest.mark.parametrize("text", ["to the and of", "", "  \n", "?!", "not", "\u202e\u200b"])
+def test_nothing_is_left_of_text_that_says_nothing(text: str):
+    assert normalise(text) == ""
+
+
+@pytest.mark.requirement("H-07")
+@pytest.mark.parametrize("profile", list(Profile))
+def test_hidden_characters_do_not_make_another_proposal(profile: Profile):
+    assert normalise("Re\u200btry\u202e the\x07 query\ufeff", profile) == normalise(
+        "Retry the query", profile
+    )
+    assert normalise("Retry\nthe\tquery", profile) == normalise("Retry the query", profile)
