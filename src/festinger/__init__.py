@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from festinger.app.memory import Memory as Memory
-    from festinger.app.memory import open as open  # noqa: A004 - the public name is `festinger.open`
+    from festinger.client.memory import Memory as Memory
+    from festinger.client.memory import open as open  # noqa: A004 - the public name is `festinger.open`
     from festinger.errors import FestingerError as FestingerError
     from festinger.events.event import Event as Event
     from festinger.ids import Origin as Origin
@@ -55,14 +55,14 @@ _HOMES = {
     "FestingerError": "festinger.errors",
     "Kind": "festinger.memory.model",
     "Learned": "festinger.memory.learn.result",
-    "Memory": "festinger.app.memory",
+    "Memory": "festinger.client.memory",
     "Origin": "festinger.ids",
     "Proposal": "festinger.proposals.model",
     "Settings": "festinger.settings.tree",
     "Verdict": "festinger.proposals.model",
     "Weight": "festinger.memory.confidence",
     "Why": "festinger.memory.query",
-    "open": "festinger.app.memory",
+    "open": "festinger.client.memory",
 }
 
 

@@ -11,8 +11,8 @@ from tests import database
 from tests.architecture.statements import every_query, full_name
 from tests.architecture.tables import ENGINE, OWNERS, WITHOUT_SPACE, owner
 
-from festinger.app.spaces import ERASERS
 from festinger.ids import SpaceId
+from festinger.services.spaces import ERASERS
 from festinger.settings.tree import StoreSettings
 from festinger.store.pool import open_store
 from festinger.store.repositories.spaces import delete_space

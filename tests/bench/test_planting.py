@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.house import given
 from tests.jobs.desk import run_sql
+from tests.runtime.house import given
 
 import festinger
-from festinger.app.memory import Memory
 from festinger.bench.planting import Size, repaired
+from festinger.client.memory import Memory
 
 TINY = Size(honest=12, planted=4, values=2, insights=2, said_too=2)
 

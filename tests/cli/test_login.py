@@ -3,7 +3,7 @@
 import pytest
 from tests.cli.shell import Shell
 
-from festinger.app.local_server import base_of
+from festinger.runtime.environment import base_of
 
 
 def test_a_link_is_printed_alone_and_is_different_each_time(shell: Shell):

@@ -105,7 +105,7 @@ def test_version_loads_no_room():
 def test_what_stands_before_the_open_port_loads_no_embedder_no_jobs_and_no_models():
     code = (
         "import sys, festinger.cli.serve\n"
-        "print([name for name in ('numpy', 'procrastinate', 'pydantic_ai', 'jinja2', 'festinger.app.wiring') "
+        "print([name for name in ('numpy', 'procrastinate', 'pydantic_ai', 'jinja2', 'festinger.runtime.app') "
         "if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from tests.app.test_webhook import listening
+from tests.runtime.review.test_webhook import listening
 
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.llm.http import post

@@ -9,11 +9,10 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from tests.app.house import Hands
 from tests.proxy.doors import Door, Got, exchange, open_door, request
+from tests.runtime.house import Hands
 from tests.upstream import ScriptedUpstream, always, reply, scripted
 
-from festinger.app.background import Background
 from festinger.ids import SpaceId, id_maker
 from festinger.proxy.attendant import Attendant
 from festinger.proxy.chronicle import NoChronicle
@@ -25,6 +24,7 @@ from festinger.proxy.memories import MEMORY, Memories, Reminded, memory_notes
 from festinger.proxy.modelfiles import FindModelfile, none_known
 from festinger.proxy.noting import Noting
 from festinger.proxy.requests.kind import Kind
+from festinger.runtime.lifecycle import Background
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.world.recall import Place, Said
 from festinger.world.recollection import Note, Recollection

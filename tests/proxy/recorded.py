@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from festinger.app.wiring import App
 from festinger.clock import Clock, system_stopwatch
 from festinger.proxy.recording import StoredChronicle
 from festinger.proxy.spool import Spool
 from festinger.proxy.writer import Writer
+from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
 
 PATIENCE_S = 120

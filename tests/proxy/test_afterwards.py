@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.app.house import Hands
 from tests.proxy.noted import Knowing, Today, history
 from tests.proxy.requests.wire import assistant, system, user
+from tests.runtime.house import Hands
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
 from festinger.proxy.afterwards import Afterwards

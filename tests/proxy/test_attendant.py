@@ -10,10 +10,10 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.app.house import Hands
 from tests.proxy.doors import exchange, request
 from tests.proxy.noted import ANSWER, Knowing, block_of, known, scene, told
 from tests.proxy.requests.wire import TREES, user
+from tests.runtime.house import Hands
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
 from festinger.observability.metrics import PROXY_MEMORY

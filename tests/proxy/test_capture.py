@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.app.house import fixed_tools
+from tests.runtime.house import fixed_tools
 
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.proxy.capture import (

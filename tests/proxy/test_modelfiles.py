@@ -11,11 +11,11 @@ import pytest
 from tests.proxy.noted import settled
 from tests.upstream import Peer, Received, ScriptedUpstream, reply, scripted
 
-from festinger.app.background import Background
 from festinger.proxy.injection.places import Modelfile
 from festinger.proxy.modelfiles import AGAIN_SECONDS, Modelfiles, digest_in, modelfile_in
 from festinger.proxy.routes import Protocol
 from festinger.proxy.upstream import open_upstream
+from festinger.runtime.lifecycle import Background
 from festinger.settings.tree import ProxySettings
 
 

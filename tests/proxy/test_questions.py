@@ -2,8 +2,8 @@
 
 import asyncio
 
-from festinger.app.background import Background
 from festinger.proxy.questions import MOST_OPEN, Questions
+from festinger.runtime.lifecycle import Background
 
 
 async def answer() -> str:

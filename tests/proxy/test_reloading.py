@@ -9,8 +9,8 @@ import pytest
 from tests.proxy.doors import PATIENCE
 from tests.proxy.noted import Scene, block_of, scene
 
-from festinger.app.doctor import check_settings
 from festinger.observability.checks import Severity, worst
+from festinger.runtime.supervisor import check_settings
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import Changed, LiveSettings
 from festinger.settings.watch import watch

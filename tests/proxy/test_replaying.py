@@ -4,13 +4,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.app.house import Hands, fixed_tools, opened
 from tests.memory.oblivion import places_of
 from tests.proxy.recorded import recorder
 from tests.proxy.test_writer import capture
+from tests.runtime.house import Hands, fixed_tools, opened
 
-from festinger.app.forgetting import forgetting_of
-from festinger.app.wiring import App, Start
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.learn.pipeline import learn
@@ -20,6 +18,8 @@ from festinger.proxy.capture import Capture
 from festinger.proxy.entries import record_of
 from festinger.proxy.replaying import as_remembered
 from festinger.proxy.spool import Spool
+from festinger.runtime.app import App, Start
+from festinger.runtime.erasure import forgetting_of
 
 SECRET = "The spare key hangs behind the quokka painting"
 HERE = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("s1"))

@@ -1,9 +1,9 @@
 """What a request says, in which session, and what of it is new, through the door."""
 
 import pytest
-from tests.app.house import Hands
 from tests.proxy.noted import Knowing, scene, told
 from tests.proxy.requests.wire import assistant, system, user
+from tests.runtime.house import Hands
 
 from festinger.proxy.requests.kind import Kind
 

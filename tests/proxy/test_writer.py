@@ -9,10 +9,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.app.house import opened, told
 from tests.proxy.recorded import recorder, recording
+from tests.runtime.house import opened, told
 
-from festinger.app.wiring import App
 from festinger.errors import StoreDown
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, SpaceId
 from festinger.observability.metrics import LISTED, PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
@@ -22,6 +21,7 @@ from festinger.proxy.entries import Logged, record_of
 from festinger.proxy.health import cause_of, check_capture, check_served, check_steadiness
 from festinger.proxy.spool import Spool
 from festinger.proxy.writing import write
+from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.exchanges import StoredExchange, Words, session_messages
 from festinger.store.repositories.request_log import LoggedRequest, line_of, list_requests

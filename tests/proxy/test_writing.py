@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.app.house import opened
 from tests.jobs.desk import rows
 from tests.proxy.recorded import recording
 from tests.proxy.test_writer import capture
+from tests.runtime.house import opened
 
 from festinger.proxy.writing import READ_CHARS, SLICE_CHARS, slices
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
-from tests.app.house import Hands
 from tests.proxy.doors import Door, open_door
+from tests.runtime.house import Hands
 
 from festinger.events.event import Happening
 from festinger.ids import SpaceId, id_maker

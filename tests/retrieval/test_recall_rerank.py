@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.house import opened
-from tests.app.test_outcomes import handle
 from tests.retrieval.recalling import Recaller
+from tests.runtime.house import opened
+from tests.runtime.test_retrieval_outcomes import handle
 
-from festinger.app.wiring import Start
 from festinger.errors import FestingerError, ProviderDown
 from festinger.retrieval.deps import Terms
 from festinger.retrieval.query import wished
 from festinger.retrieval.recall import PASSAGE, passage, recall
+from festinger.runtime.app import Start
 from festinger.settings.tree import RerankSettings
 from festinger.store.pool import Store
 

@@ -17,13 +17,13 @@ from typing import Any, get_args
 from typer.main import get_command
 
 import festinger
-from festinger.app.wiring import App
 from festinger.cli import gutask, main
 from festinger.embedding import registry, reranker
 from festinger.events.catalogue import CATALOGUE
 from festinger.observability.metrics import LISTED
 from festinger.observability.pages import every_error
 from festinger.proxy import routes
+from festinger.runtime.app import App
 from festinger.settings.keys import ALIASES, KEYS
 from festinger.web.admin import ROUTES
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from tests.store.homes import Home, opened
 
-from festinger.app.tuning import change_setting
-from festinger.app.wiring import App, Start, open_app
 from festinger.events.event import Event
 from festinger.observability.logs import leave_to_the_program
+from festinger.runtime.app import App, Start, open_app
+from festinger.runtime.settings import change_setting
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
 from festinger.store.pool import Transaction

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from tests.app.house import Hands, fixed_tools, quietly, settings_of
+from tests.runtime.house import Hands, fixed_tools, quietly, settings_of
 from tests.stories.model import Model, serving_model
 
-from festinger.app.wiring import App
 from festinger.cli.house import House
 from festinger.cli.porch import Porch
 from festinger.cli.running import Running, running
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.worker import Crew
 from festinger.proxy.bind import close_sockets, open_sockets
+from festinger.runtime.app import App
 from festinger.world.graph import World
 
 PATIENCE_S = 120

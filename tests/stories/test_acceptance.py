@@ -8,8 +8,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.app.house import Hands
 from tests.jobs.desk import rows, run_sql
+from tests.runtime.house import Hands
 from tests.stories.model import Turn
 from tests.stories.plot import note_in
 from tests.stories.stage import Got, Stage, parents, stage

@@ -5,15 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.effects.approving import ADA
-from tests.app.house import told
 from tests.jobs.desk import drain, rows, run_sql
+from tests.runtime.effects.approving import ADA
+from tests.runtime.house import told
 from tests.stories.model import REPLY, ToolCall, Turn
 from tests.stories.stage import Stage, stage
 
-from festinger.app.conversing import CLOSE_IDLE
-from festinger.app.folder import Folder
-from festinger.app.tuning import change_setting
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
 from festinger.proposals.inbox import Wanted
 from festinger.proposals.model import Proposal, State
@@ -22,6 +19,9 @@ from festinger.proposals.sightings.model import REFLECTION, Suggestion
 from festinger.proposals.sightings.similarity import OFF, pass_state
 from festinger.proposals.verdicts.reviewers import add_reviewer
 from festinger.proposals.verdicts.tasks import TaskState
+from festinger.runtime.memory import CLOSE_IDLE
+from festinger.runtime.review.files import Folder
+from festinger.runtime.settings import change_setting
 
 DAY = timedelta(days=1)
 SEARCH, FETCH = "Handle TimeoutError of search", "Handle HTTP 503 of fetch"

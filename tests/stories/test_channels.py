@@ -11,7 +11,6 @@ from tests.web.asgi import ask
 from tests.web.inbox import Inbox, inbox
 from tests.web.visitor import Visitor, visitor
 
-from festinger.app.folder import Folder
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.memory.edit import edit
 from festinger.memory.learn.pipeline import learn
@@ -19,6 +18,7 @@ from festinger.memory.learn.statement import Given
 from festinger.memory.model import Place
 from festinger.proposals.channels.webhook import signed
 from festinger.proposals.verdicts.reviewers import add_reviewer, send_away
+from festinger.runtime.review.files import Folder
 
 SECRET = "a secret of both sides"
 

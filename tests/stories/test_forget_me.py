@@ -8,10 +8,10 @@ from tests.memory.oblivion import files_with, places_of
 from tests.stories.stage import stage
 from tests.stories.test_recalling import key_of, library, talk
 
-from festinger.app.access import issue_key
 from festinger.ids import EVERY_SPACE, SessionId
 from festinger.jobs.worker import Crew
 from festinger.memory.episodes.store import append
+from festinger.services.access import issue_key
 from festinger.store.repositories.auth import Role
 
 PHRASE = "Zelda's spare key hangs behind the quokka painting"

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from tests.app.house import opened
-from tests.app.test_outcomes import handle
+from tests.runtime.house import opened
+from tests.runtime.test_retrieval_outcomes import handle
 
-from festinger.app.wiring import Start
 from festinger.ids import Origin
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.statement import Given
+from festinger.runtime.app import Start
 
 SERVICES = 300
 

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.house import Hands, fixed_tools, opened
-from tests.app.test_outcomes import handle
 from tests.jobs.desk import drain, rows
+from tests.runtime.house import Hands, fixed_tools, opened
+from tests.runtime.test_retrieval_outcomes import handle
 
-from festinger.app.wiring import App, Start
 from festinger.jobs.queue import tick
 from festinger.judge.llm import Answered
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.learn.decision import Action
+from festinger.runtime.app import App, Start
 
 WEEK, MINUTE = timedelta(days=7), timedelta(minutes=1)
 LEARNT, OPEN, STUBBORN, TRIES = 500, 37, 4, 3

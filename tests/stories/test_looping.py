@@ -7,13 +7,13 @@ from typing import Any
 
 import openai
 import pytest
-from tests.app.house import told
+from tests.runtime.house import told
 from tests.stories.model import Turn
 from tests.stories.stage import PATIENCE_S, Got, Stage, stage
 
-from festinger.app.access import issue_key
 from festinger.ids import EVERY_SPACE, MAIN_SPACE
 from festinger.observability.checks import Severity
+from festinger.services.access import issue_key
 from festinger.store.repositories.auth import Role
 from festinger.store.repositories.request_log import find_request
 

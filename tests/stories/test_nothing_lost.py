@@ -15,8 +15,8 @@ from typing import Any
 import aiohttp
 import psycopg
 import pytest
-from tests.app.house import MONDAY, Hands, told
 from tests.cli.shell import Served, Shell, patiently
+from tests.runtime.house import MONDAY, Hands, told
 from tests.stories.model import REPLY, serving_model
 from tests.stories.outage import outage
 from tests.stories.stage import PATIENCE_S, Stage, stage

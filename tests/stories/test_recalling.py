@@ -5,16 +5,16 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.app.house import opened
 from tests.jobs.desk import rows
+from tests.runtime.house import opened
 from tests.stories.clients import completions_say, ollama_say
 from tests.stories.plot import note_in
 from tests.stories.stage import Got, Stage, stage
 
-from festinger.app.access import issue_key
-from festinger.app.memory import Memory
-from festinger.app.wiring import App
+from festinger.client.memory import Memory
 from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, SessionId
+from festinger.runtime.app import App
+from festinger.services.access import issue_key
 from festinger.store.repositories.auth import Role
 
 PRINTER = "The printer's driver is Gutenprint."

@@ -13,15 +13,15 @@ import ollama
 import openai
 import pytest
 from aiohttp import web
-from tests.app.house import SOON, opened
 from tests.proxy.doors import open_door
 from tests.proxy.recorded import recording
+from tests.runtime.house import SOON, opened
 
-from festinger.app.wiring import App
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Cause, Origin, SessionId, cause
 from festinger.jobs.worker import Crew
 from festinger.proxy.attendant import Attendant
 from festinger.proxy.mind import WorldMind
+from festinger.runtime.app import App
 from festinger.world.conflicts import conflicts
 from festinger.world.decisions import Decision, Judge, Verdict, decide
 from festinger.world.learn import iknowthat

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.app.house import opened
+from tests.runtime.house import opened
 from tests.web.asgi import Got, ask
 
-from festinger.app.access import issue_key
-from festinger.app.keeper import Keeper
-from festinger.app.wiring import App
 from festinger.ids import EVERY_SPACE, SpaceId
+from festinger.runtime.app import App
+from festinger.runtime.supervisor import Keeper
+from festinger.services.access import issue_key
 from festinger.store.repositories.auth import Role
 from festinger.web.admin import admin
 

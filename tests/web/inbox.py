@@ -7,12 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.app.house import Hands, fixed_tools
 from tests.jobs.desk import rows
+from tests.runtime.house import Hands, fixed_tools
 from tests.web.asgi import Got
 from tests.web.desk import Desk, desk
 
-from festinger.app.reviewing import Document
+from festinger.services.reviews import Document
 from festinger.store.repositories.auth import Role
 
 PROPOSALS = "/admin/api/proposals"

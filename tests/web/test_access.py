@@ -10,13 +10,13 @@ from uuid import UUID
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
-from tests.app.house import settings_of
+from tests.runtime.house import settings_of
 from tests.web.asgi import BEYOND, HERE, ask
 from tests.web.desk import desk
 
-from festinger.app.keeper import Keeper
 from festinger.errors import StoreDown
 from festinger.ids import EVERY_SPACE, SpaceId
+from festinger.runtime.supervisor import Keeper
 from festinger.store.repositories.auth import ApiKey, Role
 from festinger.web.access import SCOPES, Scope, is_here, presented_key
 from festinger.web.admin import ROUTES, admin

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import structlog
 from starlette.responses import Response
-from tests.app.house import settings_of, told
+from tests.runtime.house import settings_of, told
 from tests.web.asgi import Visit, ask
 from tests.web.desk import desk
 
-from festinger.app.keeper import Keeper
+from festinger.runtime.supervisor import Keeper
 from festinger.web.admin import ROUTES, admin
 from festinger.web.pages import POLICY
 from festinger.web.route import Call

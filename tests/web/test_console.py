@@ -14,8 +14,8 @@ from tests.web.chromium import Browser
 from tests.web.desk import Desk, desk
 from tests.web.test_quarantine import overheard
 
-from festinger.app.wiring import Start
 from festinger.ids import MAIN_SPACE
+from festinger.runtime.app import Start
 from festinger.store.queries import Query
 from festinger.store.repositories.auth import Role
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.web.desk import desk
 
-from festinger.app.access import issue_key
 from festinger.ids import MAIN_SPACE, AgentId
+from festinger.services.access import issue_key
 from festinger.store.repositories.auth import Role
 
 EPISODES = "/admin/api/episodes"

@@ -11,10 +11,10 @@ from tests.jobs.desk import run_sql
 from tests.web.asgi import Visit, streamed
 from tests.web.desk import Desk, desk
 
-from festinger.app.tuning import change_setting
 from festinger.errors import StoreDown
 from festinger.events.event import Event
 from festinger.events.feed import MAX_WAITING, Gap
+from festinger.runtime.settings import change_setting
 from festinger.store.connection import end_all
 from festinger.web.happenings import spoken
 

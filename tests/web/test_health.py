@@ -3,13 +3,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.app.house import settings_of
+from tests.runtime.house import settings_of
 from tests.web.asgi import BEYOND, ask
 from tests.web.desk import desk
 
-from festinger.app.keeper import Keeper
-from festinger.app.wiring import Start
 from festinger.errors import StoreUnfit
+from festinger.runtime.app import Start
+from festinger.runtime.supervisor import Keeper
 from festinger.store.repositories.auth import Role
 from festinger.web.admin import admin
 
@@ -150,7 +150,9 @@ async def test_a_full_disk_makes_it_unready_and_says_why(
     async with desk(database_url, tmp_path) as at:
         before = await at.ask("GET", "/admin/readyz")
         usage = shutil.disk_usage(tmp_path)
-        monkeypatch.setattr("festinger.app.doctor.shutil.disk_usage", lambda _: usage._replace(free=2**20))
+        monkeypatch.setattr(
+            "festinger.runtime.supervisor.shutil.disk_usage", lambda _: usage._replace(free=2**20)
+        )
         full = await at.ask("GET", "/admin/readyz")
 
     assert (before.status, before.json["disk"]["name"]) == (200, "files.disk")

@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.app.house import Hands, fixed_tools, told
+from tests.runtime.house import Hands, fixed_tools, told
 from tests.web.asgi import BEYOND, HERE, Got
 from tests.web.desk import Desk, desk
 from tests.web.visitor import FORM, ORIGIN, Visitor, forms_of, visitor, visitor_with_key
 
-from festinger.app.access import withdraw_key
+from festinger.services.access import withdraw_key
 from festinger.store.repositories.auth import Role, keys
 from festinger.web.access import COOKIE
 from festinger.web.login import local

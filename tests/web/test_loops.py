@@ -14,9 +14,9 @@ from tests.web.desk import Desk, desk
 from tests.web.test_start import HOSTILE, read
 from tests.web.visitor import visitor
 
-from festinger.app.loops import LiveLoop
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, EventId, SpaceId
+from festinger.runtime.supervisor import LiveLoop
 from festinger.store.repositories.auth import Role
 from festinger.web.loops import NAMES, happening, live
 from festinger.web.pages import page

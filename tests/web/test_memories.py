@@ -8,19 +8,19 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.app.house import Hands, fixed_tools
 from tests.jobs.desk import rows
+from tests.runtime.house import Hands, fixed_tools
 from tests.web.asgi import Got
 from tests.web.desk import Desk, desk
 
-from festinger.app.access import issue_key
-from festinger.app.wiring import Start
 from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import EVERY_SPACE
 from festinger.memory.learn import batch
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.result import HTTP
+from festinger.runtime.app import Start
+from festinger.services.access import issue_key
 from festinger.store.repositories.auth import Role
 from festinger.web import memories
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.app.house import told
+from tests.runtime.house import told
 from tests.web.desk import Desk, desk
 from tests.web.visitor import visitor
 

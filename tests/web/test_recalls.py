@@ -8,7 +8,7 @@ from uuid import uuid4
 from tests.web.desk import desk
 from tests.web.test_outcomes import post, remembered
 
-from festinger.app.memory import Memory
+from festinger.client.memory import Memory
 from festinger.retrieval.result import Item, Recalled
 from festinger.web.recalls import Wanted
 

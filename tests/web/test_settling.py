@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.app.house import told
+from tests.runtime.house import told
 from tests.web.desk import Desk, desk
 from tests.web.test_start import HOSTILE, read
 from tests.web.visitor import forms_of, visitor

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.app.house import settings_of
+from tests.runtime.house import settings_of
 from tests.web.asgi import ask
 from tests.web.desk import desk
 
-from festinger.app.keeper import Keeper
 from festinger.observability.checks import Check, Severity, fail, ok, warn
+from festinger.runtime.supervisor import Keeper
 from festinger.web.admin import admin
 from festinger.web.pages import page
 from festinger.web.start import clients, next_steps

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.web.desk import desk
 
-from festinger.app.spaces import open_space
+from festinger.services.spaces import open_space
 
 
 @pytest.mark.requirement("X-12", "W-62")

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from festinger.app.wiring import App
 from festinger.bench.conversations import heard
 from festinger.bench.recall import BEAM, LOCOMO, SETS, came_of, recall_of, sets_of
 from festinger.bench.result import Kind, Metric, Op, System
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Tally
 from festinger.retrieval.deps import Desk, Terms
+from festinger.runtime.app import App
 
 PARTS: Mapping[str, Mapping[str, Any]] = {
     "words_ranked": {"words_share": 0.0},

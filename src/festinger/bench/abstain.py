@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from festinger.app.wiring import App
 from festinger.bench.conversations import Rows, Taken, ask, heard
 from festinger.bench.rankings import order_of, scores_of
 from festinger.bench.recall import BEAM, LOCOMO, SETS, came_of, recall_of, sets_of
@@ -19,6 +18,7 @@ from festinger.bench.result import Kind, Metric, Op, System, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, auroc, counted
 from festinger.retrieval.deps import Desk, Terms
+from festinger.runtime.app import App
 
 NONSENSE = 200
 FIRST = 10

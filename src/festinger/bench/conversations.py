@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from festinger.app.spaces import open_space
-from festinger.app.wiring import App, Start, open_app
 from festinger.bench.house import settings_at, throw_away_home
 from festinger.bench.suite import Bench
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
@@ -30,6 +28,8 @@ from festinger.retrieval.index.turns import index_turns
 from festinger.retrieval.query import wished
 from festinger.retrieval.recall import recall
 from festinger.retrieval.result import Recalled
+from festinger.runtime.app import App, Start, open_app
+from festinger.services.spaces import open_space
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.bench")

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from festinger.app.wiring import Start, open_app
 from festinger.bench.contenders import stub_program
 from festinger.bench.house import run_apart, serving, settings_at, throw_away_home
 from festinger.bench.load import Connection, connect, request
@@ -27,6 +26,7 @@ from festinger.bench.server import LOOK_AGAIN_S, Program, launched, running, unt
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite, silence
 from festinger.errors import CannotStart, Unavailable
 from festinger.ids import MAIN_SPACE
+from festinger.runtime.app import Start, open_app
 from festinger.store.paths import Layout
 from festinger.store.queries import queries_of
 from festinger.store.repositories.request_log import ENDING

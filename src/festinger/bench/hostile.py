@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from festinger.app.memory import Memory
-from festinger.app.memory import open as open_memory
 from festinger.bench.conversations import opened
 from festinger.bench.house import throw_away_home
 from festinger.bench.judging import baselines
@@ -19,6 +17,8 @@ from festinger.bench.planting import SMALL, WHOLE, repaired
 from festinger.bench.result import Metric, Sample, at_least, at_most
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Finding, Item, Tally, counted, detection
+from festinger.client.memory import Memory
+from festinger.client.memory import open as open_memory
 from festinger.ids import Origin
 from festinger.memory.learn.compare import suspicions
 from festinger.memory.learn.statement import Given, cleaned

@@ -18,12 +18,10 @@ from typing import Any
 
 from aiohttp import web
 
-from festinger.app.memory import Memory
-from festinger.app.tools import Tools
-from festinger.app.wiring import App, Start, open_app
 from festinger.bench.house import settings_at
 from festinger.bench.load import HOST, connect, request
 from festinger.bench.month import FIRST_DAY
+from festinger.client.memory import Memory
 from festinger.clock import system_stopwatch
 from festinger.errors import CannotStart
 from festinger.ids import MAIN_SPACE, AgentId, SessionId, id_maker
@@ -38,6 +36,8 @@ from festinger.proxy.serve import serving
 from festinger.proxy.spool import Spool
 from festinger.proxy.upstream import open_upstream
 from festinger.proxy.writer import Writer
+from festinger.runtime.app import App, Start, open_app
+from festinger.runtime.environment import Tools
 from festinger.text.blocks import CLOSE, OPEN
 
 PATH = "/v1/chat/completions"

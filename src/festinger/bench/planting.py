@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from festinger.app.memory import Memory
-from festinger.app.wiring import App
 from festinger.bench.large_memory import statements
 from festinger.bench.large_world import name
 from festinger.bench.result import Sample
 from festinger.bench.suite import PRODUCT
+from festinger.client.memory import Memory
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import Given
 from festinger.memory.model import Kind, Status
+from festinger.runtime.app import App
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.bench")

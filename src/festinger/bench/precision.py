@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from festinger.app.spaces import open_space
-from festinger.app.wiring import App
 from festinger.bench.conversations import Rows, ask, by_group, opened
 from festinger.bench.rankings import RANKINGS, ranked
 from festinger.bench.result import Kind, Metric, Sample, System, at_least, at_most
@@ -23,6 +21,8 @@ from festinger.memory.learn.statement import Given
 from festinger.memory.model import Kind as MemoryKind
 from festinger.memory.model import Place
 from festinger.retrieval.index.terms import count_words
+from festinger.runtime.app import App
+from festinger.services.spaces import open_space
 
 SET = "precisionmembench"
 FIRST = 5

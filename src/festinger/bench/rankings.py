@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from festinger.app.wiring import App
 from festinger.embedding.profiles import Purpose
 from festinger.errors import CannotStart
+from festinger.runtime.app import App
 from festinger.text.words import FUNCTION_WORDS
 
 RANKINGS = ("bm25", "cosine", "rrf")

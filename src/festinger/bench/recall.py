@@ -8,12 +8,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from festinger.app.wiring import App
 from festinger.bench.conversations import Rows, Taken, ask, by_group, heard
 from festinger.bench.rankings import RANKINGS, ranked
 from festinger.bench.result import Kind, Metric, System, at_least
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, counted
+from festinger.runtime.app import App
 
 LOCOMO, BEAM = "locomo", "beam100k"
 SETS = {LOCOMO: "locomo", BEAM: "beam"}

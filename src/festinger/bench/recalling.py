@@ -22,8 +22,6 @@ from uuid import UUID
 
 import psutil
 
-from festinger.app.spaces import open_space
-from festinger.app.wiring import App, Start, open_app
 from festinger.bench.large_memory import LONG_CUE_WORDS, cues, statements
 from festinger.bench.leading import led_on
 from festinger.bench.start import family_of, held_by
@@ -48,6 +46,8 @@ from festinger.retrieval.query import read_cue, wished
 from festinger.retrieval.recall import recall
 from festinger.retrieval.score import VECTOR_ARM
 from festinger.retrieval.search import embed_cue, find, read_words, size_of
+from festinger.runtime.app import App, Start, open_app
+from festinger.services.spaces import open_space
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.store.embedded.cluster import postmaster_of

@@ -21,7 +21,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from festinger.app.wiring import App, Start, open_app
 from festinger.bench.large_world import name
 from festinger.bench.recalling import MODEL, PART, put_texts
 from festinger.bench.suite import silence
@@ -37,6 +36,7 @@ from festinger.memory.learn.statement import Given
 from festinger.memory.model import Kind, Place
 from festinger.memory.vectors import Words, embed
 from festinger.observability.logs import configure
+from festinger.runtime.app import App, Start, open_app
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.store.queries import queries_of

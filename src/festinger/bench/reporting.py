@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
-from festinger.app.wiring import App, Start, open_app
 from festinger.bench.large_memory import statements
 from festinger.bench.recalling import PART, put_texts
 from festinger.bench.suite import silence
@@ -25,6 +24,7 @@ from festinger.memory.model import Place
 from festinger.observability.logs import configure
 from festinger.outcomes.model import Reporter
 from festinger.outcomes.protocol import ObservationProtocol
+from festinger.runtime.app import App, Start, open_app
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.store.queries import queries_of

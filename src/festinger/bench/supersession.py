@@ -14,13 +14,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from festinger.app.memory import open as open_memory
 from festinger.bench.house import throw_away_home
 from festinger.bench.judging import Pair, Texts, baselines, embedded, pairs_of, said, stripped
 from festinger.bench.result import Metric, Op, Sample, at_least, at_most
 from festinger.bench.streams import Held, Learner, learnt, nearest_wins
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
 from festinger.bench.tally import Item, Tally, counted
+from festinger.client.memory import open as open_memory
 from festinger.ids import MemoryId, Origin
 from festinger.judge.model import Relation
 from festinger.memory.learn.result import Learned

@@ -17,11 +17,11 @@ from typing import TypeVar
 
 import psutil
 
-from festinger.app.wiring import App, Start, open_app
 from festinger.bench.large_world import FULL, QUICK, Prose, Size, name, statements
 from festinger.clock import system_stopwatch
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId, cause
 from festinger.observability.logs import configure
+from festinger.runtime.app import App, Start, open_app
 from festinger.settings.deployment import this_process
 from festinger.settings.live import LiveSettings
 from festinger.text.cues import cues

@@ -16,9 +16,6 @@ from statistics import mean
 from typing import Any
 from uuid import UUID
 
-from festinger.app.spaces import open_space
-from festinger.app.tools import Tools
-from festinger.app.wiring import App, Start, open_app
 from festinger.bench.conversations import by_group
 from festinger.bench.house import settings_at, throw_away_home
 from festinger.bench.result import Metric, Op, Sample, at_least, at_most
@@ -34,6 +31,9 @@ from festinger.outcomes.report import observe_recall
 from festinger.retrieval.query import wished
 from festinger.retrieval.recall import recall
 from festinger.retrieval.result import Recalled
+from festinger.runtime.app import App, Start, open_app
+from festinger.runtime.environment import Tools
+from festinger.services.spaces import open_space
 from festinger.world.model import Outcome
 
 LOCOMO = "locomo"

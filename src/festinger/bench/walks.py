@@ -16,8 +16,6 @@ from itertools import product
 from types import FrameType
 from typing import Any
 
-from festinger.app.access import issue_key
-from festinger.app.memory import Memory
 from festinger.bench.contenders import stub_program
 from festinger.bench.house import throw_away_home
 from festinger.bench.load import HOST, Answer, connect, request
@@ -25,9 +23,11 @@ from festinger.bench.result import Metric, Op, Sample, at_most
 from festinger.bench.server import running
 from festinger.bench.suite import PRODUCT, Bench, Measured, Suite, silence
 from festinger.cli.demos.ground import WAIT_MS, Ground, on_ground
+from festinger.client.memory import Memory
 from festinger.clock import system_stopwatch
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.jobs.worker import Crew
+from festinger.services.access import issue_key
 from festinger.store.repositories.auth import Role
 
 COUNTS = ("modules", "functions", "classes", "depth")

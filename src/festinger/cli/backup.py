@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from festinger.app.home import home_of
-from festinger.app.housekeeping import tell_of_backup
-from festinger.app.wiring import every_migration, open_database
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.ids import MAIN_SPACE
 from festinger.memory.erasure.erase import forget_again
+from festinger.runtime.app import every_migration, open_database
+from festinger.runtime.environment import home_of
+from festinger.runtime.jobs import tell_of_backup
 from festinger.store.backup.backup import backup as make_backup
 from festinger.store.backup.backup import beside, counted, read
 from festinger.store.backup.restore import restore as bring_back

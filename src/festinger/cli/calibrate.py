@@ -6,8 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.app.calibrating import Measured, decided_examples
-from festinger.app.calibrating import calibrate as measured_by
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.cli.progress import Report as Shown
@@ -15,6 +13,8 @@ from festinger.cli.progress import progress
 from festinger.embedding.calibration import Point
 from festinger.embedding.profiles import FILE, CurvePoint, Threshold
 from festinger.judge.calibration import BUNDLED, Finding, Report, bundled_examples, read_examples
+from festinger.services.models import Measured, decided_examples
+from festinger.services.models import calibrate as measured_by
 
 
 def register(app: typer.Typer) -> None:

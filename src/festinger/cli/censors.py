@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from festinger.app.wiring import App, Start
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.cli.plain import moment
@@ -17,6 +16,7 @@ from festinger.memory.censors.edit import Changed, Rule, page
 from festinger.memory.censors.edit import add as add_censor
 from festinger.memory.censors.escalation import false_positive, latest_strike
 from festinger.memory.model import Place
+from festinger.runtime.app import App, Start
 
 BY = "person:cli"
 PROVIDERS = Start(providers=True)

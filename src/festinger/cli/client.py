@@ -12,8 +12,8 @@ from festinger.cli.desk import Desk
 from festinger.errors import BadInput
 
 if TYPE_CHECKING:
-    from festinger.app.local_server import LocalServer
     from festinger.proxy.remote import Remote
+    from festinger.runtime.environment import LocalServer
     from festinger.settings.live import LiveSettings
 
 
@@ -36,8 +36,7 @@ async def connect(desk: Desk, *, find: bool = False) -> "AsyncIterator[Remote | 
 
 def find_local(settings: "LiveSettings") -> "LocalServer | None":
     """The server that runs on the home and the store of these settings."""
-    from festinger.app.home import home_of
-    from festinger.app.local_server import find_server, store_mark
+    from festinger.runtime.environment import find_server, home_of, store_mark
 
     return find_server(home_of(settings), store=store_mark(settings))
 

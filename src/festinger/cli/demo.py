@@ -80,10 +80,10 @@ async def hysteresis(
 
     Example: festinger demo hysteresis --min-seen 1
     """
-    from festinger.app.spaces import open_space
     from festinger.cli.demos import hysteresis as demo
     from festinger.cli.demos.ground import on_throw_away_ground
     from festinger.ids import MAIN_SPACE
+    from festinger.services.spaces import open_space
 
     _begin(desk)
     async with on_throw_away_ground(say=lambda _: None) as ground:

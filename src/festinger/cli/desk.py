@@ -23,7 +23,7 @@ from festinger.ids import SpaceId
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from festinger.app.wiring import App, Start
+    from festinger.runtime.app import App, Start
     from festinger.settings.live import LiveSettings
 
 UNWRAPPED = 10_000
@@ -178,7 +178,7 @@ class Desk:
         self, *, start: "Start | None" = None, settings: "LiveSettings | None" = None
     ) -> "AsyncIterator[App]":
         """Everything below the doors, open on the store of this command."""
-        from festinger.app.wiring import Start, open_app
+        from festinger.runtime.app import Start, open_app
 
         settings = settings or self.settings()
         async with open_app(settings, door=self.door, progress=self.say, start=start or Start()) as app:

@@ -47,9 +47,9 @@ async def doctor(desk: Desk) -> int:
 
 async def _check_server(settings: "LiveSettings") -> "Check":
     """Whether the server of this home runs, and where."""
-    from festinger.app.local_server import base_of
     from festinger.observability.checks import ok, warn
     from festinger.proxy.remote import remote
+    from festinger.runtime.environment import base_of
 
     found, bound = find_local(settings), settings.now.server
     url = found.url if found else base_of(bound.host, bound.port)
@@ -70,11 +70,11 @@ async def _check_server(settings: "LiveSettings") -> "Check":
 
 async def _own_checks(desk: Desk, settings: "LiveSettings") -> "list[Check]":
     """The checks that can be made without a server; a store that cannot be had is itself a finding."""
-    from festinger.app.doctor import examine, without_store
-    from festinger.app.home import home_of
-    from festinger.app.wiring import Start
     from festinger.proxy.health import check_served, check_upstreams
     from festinger.proxy.upstream import open_upstream
+    from festinger.runtime.app import Start
+    from festinger.runtime.environment import home_of
+    from festinger.runtime.supervisor import examine, without_store
 
     try:
         async with desk.app(start=Start(providers=True), settings=settings) as app:

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from festinger.app.feed import follow_events
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.clock import iso
 from festinger.events.event import Event
 from festinger.events.feed import Gap, history
+from festinger.services.status import follow_events
 
 
 def register(app: typer.Typer) -> None:

@@ -56,8 +56,8 @@ async def forget(
 
     Example: festinger forget --source https://example.org/page --dry-run
     """
-    from festinger.app.forgetting import forgetting_of
     from festinger.memory.changes import meant
+    from festinger.runtime.erasure import forgetting_of
 
     where = _from(source, session, from_agent, origin, since, until)
     async with desk.app() as app:
@@ -94,7 +94,7 @@ async def repair(
 
     Example: festinger repair --source https://example.org/page
     """
-    from festinger.app.forgetting import forgetting_of
+    from festinger.runtime.erasure import forgetting_of
 
     selector = _from(source, session, from_agent, origin, since, until)
     async with desk.app() as app:
@@ -150,10 +150,10 @@ async def reembed(
 
     Example: festinger reembed
     """
-    from festinger.app.embedding_anew import ask_to_reembed
-    from festinger.app.wiring import Start
     from festinger.memory.reembed import drop_vectors, models_of, progress
     from festinger.retrieval.index.terms import recount
+    from festinger.runtime.app import Start
+    from festinger.runtime.providers import ask_to_reembed
 
     if words:
         async with desk.app() as app:

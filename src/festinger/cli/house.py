@@ -9,13 +9,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 
-from festinger.app.background import Background
-from festinger.app.home import home_of
-from festinger.app.keeper import Keeper
-from festinger.app.local_server import announced
-from festinger.app.tuning import tell_of_file_edits
-from festinger.app.wiring import App, Start, open_app
-from festinger.app.world import warm
 from festinger.cli.porch import Plan
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
@@ -35,6 +28,12 @@ from festinger.proxy.restating import restating
 from festinger.proxy.spool import Spool
 from festinger.proxy.statements import StoredLearner
 from festinger.proxy.writer import Writer
+from festinger.runtime.app import App, Start, open_app
+from festinger.runtime.environment import announced, home_of
+from festinger.runtime.lifecycle import Background
+from festinger.runtime.settings import tell_of_file_edits
+from festinger.runtime.supervisor import Keeper
+from festinger.runtime.world import warm
 from festinger.settings.watch import watch
 from festinger.store.paths import Layout
 from festinger.web.admin import admin

@@ -339,7 +339,7 @@ def _verdict(each: Document) -> str:
 
 def _meant(text: str, found: Sequence[Document]) -> str:
     """The id of the one that is meant; a whole id is taken as it is."""
-    from festinger.app.reviewing import picked
+    from festinger.services.reviews import picked
 
     try:
         return str(read_id(text))

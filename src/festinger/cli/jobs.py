@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from festinger.app.wiring import App
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.cli.plain import moment
@@ -15,6 +14,7 @@ from festinger.cli.progress import progress
 from festinger.errors import BadInput
 from festinger.jobs.dead_letters import JobView, State, drop, find_job, list_jobs, retry, retry_all
 from festinger.jobs.queue import scheduled
+from festinger.runtime.app import App
 
 if TYPE_CHECKING:
     from rich.table import Table

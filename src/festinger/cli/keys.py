@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from festinger.app.access import issue_key, withdraw_key
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.cli.plain import SHORT_ID, moment
 from festinger.ids import EVERY_SPACE, pick, prefix
+from festinger.services.access import issue_key, withdraw_key
 from festinger.store.repositories.auth import Role, keys
 
 ROLE_HELP = (

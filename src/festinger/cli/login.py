@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from festinger.app.local_server import base_of
 from festinger.cli.client import find_local
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.errors import BadInput
+from festinger.runtime.environment import base_of
 
 
 def register(app: typer.Typer) -> None:

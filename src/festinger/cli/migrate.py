@@ -2,9 +2,9 @@
 
 import typer
 
-from festinger.app.wiring import Start
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
+from festinger.runtime.app import Start
 
 
 def register(app: typer.Typer) -> None:

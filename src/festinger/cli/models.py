@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
-from festinger.app.models import drop_model, keep_model, try_model
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.ids import read_id
+from festinger.services.models import drop_model, keep_model, try_model
 from festinger.store.repositories.models import models
 
 ModelId = Annotated[str, typer.Argument(help="Id of the model.")]

@@ -19,8 +19,8 @@ from festinger.cli.desk import Desk
 from festinger.ids import DEFAULT_AGENT, AgentId, Cause, Origin, SessionId, SpaceId, cause, read_id
 
 if TYPE_CHECKING:
-    from festinger.app.wiring import App
     from festinger.proxy.remote import Remote
+    from festinger.runtime.app import App
     from festinger.world.conflicts import Conflict
 
 Document = dict[str, Any]
@@ -56,7 +56,7 @@ async def outlook(desk: Desk, *, recalls: bool = False) -> AsyncIterator[Outlook
         if server is not None:
             yield FromServer(server=server, agent=desk.agent)
             return
-    from festinger.app.wiring import Start
+    from festinger.runtime.app import Start
 
     # Without the embedder only what shares a word with the cue would come.
     async with desk.app(start=Start(providers=recalls)) as app:
@@ -176,7 +176,7 @@ class FromStore:
         return await self._shown(await undo(self.app.world.desk, self.space, read_id(id_), by=who()))
 
     async def resolve(self, *, dry_run: bool) -> Document:
-        from festinger.app.world import ask_to_resolve
+        from festinger.runtime.world import ask_to_resolve
 
         run, pending = await ask_to_resolve(self.app, self.app.world, self.space, dry_run=dry_run)
         return {"run_id": str(run), "pending": pending}
@@ -192,7 +192,7 @@ class FromStore:
         return as_sent((await recall(self.app.recall.desk, place, wish, door="cli")).as_json())
 
     async def _shown(self, item: "Conflict") -> Document:
-        from festinger.app.disputes import conflict_json
+        from festinger.services.conflicts import conflict_json
 
         return as_sent(await conflict_json(self.app, self.space, item))
 

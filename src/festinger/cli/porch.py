@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from festinger.app.local_server import LocalServer
-from festinger.app.tools import Tools
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.proxy.attending import Attended
 from festinger.proxy.edge import going_on
@@ -24,6 +22,7 @@ from festinger.proxy.passed import Passed
 from festinger.proxy.tap import Ending, Stored
 from festinger.proxy.telling import MemoryResult, MemoryTold, Reason
 from festinger.proxy.upstream import Upstream
+from festinger.runtime.environment import LocalServer, Tools
 from festinger.settings.live import LiveSettings
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.auth import ApiKey

@@ -11,13 +11,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from festinger.app.local_server import LocalServer
-from festinger.app.tools import Tools
 from festinger.cli.porch import Plan, Porch
 from festinger.proxy.bind import is_exposed
 from festinger.proxy.door import Proxy
 from festinger.proxy.serve import serving
 from festinger.proxy.upstream import Upstream, open_upstream
+from festinger.runtime.environment import LocalServer, Tools
 from festinger.settings.live import LiveSettings
 
 

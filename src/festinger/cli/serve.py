@@ -14,14 +14,12 @@ import structlog
 import typer
 from uvicorn.loops.auto import auto_loop_factory
 
-from festinger.app.home import master_key_of
-from festinger.app.local_server import LocalServer, base_of, store_mark
-from festinger.app.tools import Tools
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.cli.running import Running, running
 from festinger.cli.signals import asked_to_stop
 from festinger.proxy.bind import check_bind, close_sockets, is_exposed, open_sockets
+from festinger.runtime.environment import LocalServer, Tools, base_of, master_key_of, store_mark
 from festinger.settings.live import LiveSettings
 from festinger.store.repositories.auth import keys, new_secret
 

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.app.tuning import change_setting, pinned_elsewhere, reset_setting
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.ids import EVERY_SPACE
+from festinger.runtime.settings import change_setting, pinned_elsewhere, reset_setting
 from festinger.settings.sources import Setting
 
 Key = Annotated[str, typer.Argument(help="Name of the setting; a bare name where it is unique.")]

@@ -19,11 +19,11 @@ from festinger.cli.outlook import SERVER_PAGE, Document, as_sent
 from festinger.ids import DEFAULT_AGENT, AgentId, SessionId, SpaceId, read_id
 
 if TYPE_CHECKING:
-    from festinger.app.memory import Memory
-    from festinger.app.wiring import App
+    from festinger.client.memory import Memory
     from festinger.memory.deps import Desk as MemoryDesk
     from festinger.memory.learn.statement import Given
     from festinger.proxy.remote import Remote
+    from festinger.runtime.app import App
 
 API = "/admin/api"
 
@@ -54,7 +54,7 @@ async def shelf(desk: Desk, *, learns: bool = False) -> AsyncIterator[Shelf]:
         if server is not None:
             yield FromServer(server=server, agent=desk.agent)
             return
-    from festinger.app.wiring import Start
+    from festinger.runtime.app import Start
 
     async with desk.app(start=Start(providers=learns)) as app:
         yield FromStore(app=app, space=desk.space_in(app), agent=AgentId(desk.agent))
@@ -132,7 +132,7 @@ class FromStore:
 
     @property
     def _memory(self) -> "Memory":
-        from festinger.app.memory import Memory
+        from festinger.client.memory import Memory
 
         return Memory(space=self.space, agent=self.agent, session=SessionId(who()), _app=self.app)
 
@@ -163,7 +163,7 @@ class FromStore:
         return [as_sent(each.as_json()) for each in done]
 
     def _given(self, statement: Document) -> "Given":
-        from festinger.app.conversations import origin_of
+        from festinger.client.episodes import origin_of
         from festinger.errors import BadInput
         from festinger.ids import MemoryId, Origin
         from festinger.memory.learn.statement import Given
@@ -236,14 +236,14 @@ class FromStore:
         return as_sent((await self._memory.undo(id_, by=who())).as_json())
 
     async def judgements(self, query: Query, *, limit: int) -> list[Document]:
-        from festinger.app.questions import judgements
+        from festinger.runtime.review.queue import judgements
 
         final = {"true": True, "false": False}.get(query.get("final", ""))
         found = await judgements(self.app, self.space, final=final, limit=limit)
         return [as_sent(each) for each in found]
 
     async def answer(self, id_: str, relation: str, *, note: str) -> Document:
-        from festinger.app.questions import answer_question, judgement
+        from festinger.runtime.review.queue import answer_question, judgement
 
         wanted = read_id(id_)
         done = await answer_question(self.app, self.space, wanted, relation, by=who(), note=note)

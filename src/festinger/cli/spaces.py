@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from festinger.app.spaces import call_space, erase_space, open_space, rows_in_space
 from festinger.cli.command import command, listing
 from festinger.cli.desk import Desk
 from festinger.cli.plain import moment
+from festinger.services.spaces import call_space, erase_space, open_space, rows_in_space
 from festinger.store.repositories.spaces import find_space, spaces
 
 Name = Annotated[str, typer.Argument(help="Name of the space.")]

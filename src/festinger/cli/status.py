@@ -36,7 +36,7 @@ async def status(desk: Desk) -> None:
 
     Example: festinger status --json
     """
-    from festinger.app.status import status as numbers
+    from festinger.services.status import status as numbers
 
     async with desk.app() as app:
         found = await numbers(app, space=desk.space_in(app))

@@ -18,8 +18,8 @@ from festinger.cli.outlook import Document, as_sent
 from festinger.ids import AgentId, Origin, SessionId, cause, read_id
 
 if TYPE_CHECKING:
-    from festinger.app.reviewing import Review, Words
     from festinger.proxy.remote import Remote
+    from festinger.services.reviews import Review, Words
 
 API = "/admin/api"
 PROPOSALS = f"{API}/proposals"
@@ -60,8 +60,8 @@ async def tray(desk: Desk) -> AsyncIterator[Tray]:
         async with remote(desk.server, space=desk.space, key=desk.key) as server:
             yield FromServer(server=server)
         return
-    from festinger.app.reviewing import Review
     from festinger.proposals.model import Author, Channel, Proof
+    from festinger.services.reviews import Review
 
     async with desk.app() as app:
         name = who().removeprefix("cli:")
@@ -139,7 +139,7 @@ class FromStore:
         return as_sent(await self.review.overview())
 
     async def proposals(self, query: Query, *, limit: int) -> list[Document]:
-        from festinger.app.reviewing import wanted
+        from festinger.services.reviews import wanted
 
         return [as_sent(each) for each in await self.review.listed(wanted(query, limit=limit))]
 
@@ -150,7 +150,7 @@ class FromStore:
         return as_sent(await self.review.explain(await self.review.find(a), await self.review.find(b)))
 
     async def propose(self, draft: Document) -> Document:
-        from festinger.app.reviewing import suggestion
+        from festinger.services.reviews import suggestion
 
         tools = self.review.app.tools
         now = tools.clock()
@@ -208,8 +208,8 @@ class FromStore:
 
 
 def _words(said: Document) -> "Words":
-    from festinger.app.reviewing import Words
     from festinger.clock import read_moment
+    from festinger.services.reviews import Words
 
     until = said.get("until")
     return Words(

@@ -2,11 +2,11 @@
 
 import typer
 
-from festinger.app.tuning import tell_of_file_edits
-from festinger.app.wiring import Start
 from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.cli.signals import asked_to_stop
+from festinger.runtime.app import Start
+from festinger.runtime.settings import tell_of_file_edits
 from festinger.settings.watch import watch
 
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from festinger.app.loops import LiveLoop
 from festinger.clock import Clock
 from festinger.ids import NewId, SpaceId
 from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_LOOPS
@@ -26,6 +25,7 @@ from festinger.proxy.overhearing import PART
 from festinger.proxy.recounting import Recount, untold
 from festinger.proxy.sighting import Post, Sighting, Stubborn
 from festinger.proxy.understanding import Understood
+from festinger.runtime.supervisor import LiveLoop
 from festinger.settings.tree import ProxySettings
 from festinger.text.secrets import without_secrets
 

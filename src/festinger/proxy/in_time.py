@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from festinger.app.background import Background
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.ids import SessionId
 from festinger.proxy.edge import going_on
@@ -23,6 +22,7 @@ from festinger.proxy.questions import Questions
 from festinger.proxy.sessions.session import Caller
 from festinger.proxy.telling import Reason
 from festinger.proxy.understanding import Understood
+from festinger.runtime.lifecycle import Background
 from festinger.world.recollection import Recollection
 
 WORDS_AFTER = 0.5

@@ -14,7 +14,6 @@ from uuid import UUID
 
 import structlog
 
-from festinger.app.wiring import App
 from festinger.errors import Unavailable
 from festinger.ids import AgentId, Origin, SpaceId
 from festinger.memory.model import Kind
@@ -36,6 +35,7 @@ from festinger.retrieval.notes import (
 from festinger.retrieval.query import wished
 from festinger.retrieval.recall import recall
 from festinger.retrieval.result import Item
+from festinger.runtime.app import App
 from festinger.text.words import sentences_in
 from festinger.world.recall import Place, Said
 

@@ -8,8 +8,8 @@ is `writing`'s matter.
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from festinger.app.wiring import App
-from festinger.app.world import warm
+from festinger.runtime.app import App
+from festinger.runtime.world import warm
 from festinger.world.recall import Place, Said
 from festinger.world.recollection import Recollection
 

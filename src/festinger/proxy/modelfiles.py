@@ -14,12 +14,12 @@ from typing import Any
 import orjson
 import structlog
 
-from festinger.app.background import Background
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.proxy.injection.places import Modelfile
 from festinger.proxy.keys import without_ours
 from festinger.proxy.routes import Protocol
 from festinger.proxy.upstream import Asking, Upstream, UpstreamFailed, base_for, chunks, key_for
+from festinger.runtime.lifecycle import Background
 from festinger.settings.tree import ProxySettings
 
 log = structlog.get_logger(room="proxy")

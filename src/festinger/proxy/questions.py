@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from festinger.app.background import Background
+from festinger.runtime.lifecycle import Background
 
 MOST_OPEN = 32
 """Open questions at once. A hung service must not pile up work without end."""

@@ -14,7 +14,6 @@ from uuid import UUID
 
 import structlog
 
-from festinger.app.wiring import App
 from festinger.clock import Clock
 from festinger.errors import Unavailable
 from festinger.events.event import Happening
@@ -36,6 +35,7 @@ from festinger.proxy.sessions.session import Caller, Session
 from festinger.proxy.tap import Stored
 from festinger.proxy.understanding import Understood
 from festinger.proxy.writer import Writer
+from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.exchanges import StoredSession, find_sessions
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from festinger.app.forgetting import ledger_of
-from festinger.app.wiring import App
 from festinger.ids import SpaceId
 from festinger.memory.erasure.erase import has_bans_since, without_forgotten
 from festinger.proxy.capture import Capture
 from festinger.proxy.entries import Entry
+from festinger.runtime.app import App
+from festinger.runtime.erasure import ledger_of
 from festinger.store.repositories.exchanges import Words
 
 

@@ -8,10 +8,10 @@ one that reads otherwise today, or was replaced, is told anew, and one that stan
 
 from collections.abc import Callable, Iterator, Mapping
 
-from festinger.app.wiring import App
 from festinger.proxy.injection.block import Line, NoteRef, graph_line
 from festinger.proxy.injection.corrections import Present, PresentLines
 from festinger.proxy.memories import Lines, is_memory
+from festinger.runtime.app import App
 from festinger.world.graph import World
 from festinger.world.model import SoasRow, UrdEdge
 from festinger.world.recall import Place

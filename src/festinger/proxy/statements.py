@@ -11,8 +11,6 @@ from uuid import UUID
 
 import structlog
 
-from festinger.app.background import Background
-from festinger.app.wiring import App
 from festinger.errors import FestingerError
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.memory.extract.statements import asks_to_remember
@@ -25,6 +23,8 @@ from festinger.proxy.learn_status import Learning, LearnStatus
 from festinger.proxy.routes import Protocol as Wire
 from festinger.proxy.understanding import Understood
 from festinger.proxy.upstream import base_for
+from festinger.runtime.app import App
+from festinger.runtime.lifecycle import Background
 from festinger.settings.tree import ProxySettings
 from festinger.world.recall import Said
 

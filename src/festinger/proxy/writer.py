@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 
 import structlog
 
-from festinger.app.wiring import App
 from festinger.clock import Stopwatch
 from festinger.errors import BadInput, Unavailable
 from festinger.events.event import Happening
@@ -32,6 +31,7 @@ from festinger.proxy.pacing import Pace
 from festinger.proxy.replaying import as_remembered
 from festinger.proxy.spool import Spool
 from festinger.proxy.writing import write
+from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.request_log import Refused
 from festinger.text.secrets import Redact, redact

@@ -15,12 +15,12 @@ from uuid import UUID
 
 import structlog
 
-from festinger.app.wiring import App
 from festinger.events.event import Happening
 from festinger.ids import Origin, SpaceId
 from festinger.proxy.capture import Capture, happenings, subject_of
 from festinger.proxy.entries import Entry, Happened, Kept, Logged
 from festinger.proxy.pacing import Pace
+from festinger.runtime.app import App
 from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import Written, keep_sessions, known_sessions, write_exchanges
 from festinger.store.repositories.request_log import log_requests

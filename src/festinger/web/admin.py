@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from festinger.app.keeper import Keeper
 from festinger.errors import FestingerError, NotFound
 from festinger.observability.trace import on_behalf_of
+from festinger.runtime.supervisor import Keeper
 from festinger.web import (
     administration,
     censors,

@@ -5,12 +5,12 @@ from dataclasses import asdict
 from pydantic import BaseModel, ConfigDict, SecretStr
 from starlette.responses import Response
 
-from festinger.app.access import issue_key, withdraw_key
-from festinger.app.models import drop_model, keep_model, try_model
-from festinger.app.spaces import call_space, erase_space, open_space
-from festinger.app.status import status
 from festinger.errors import BadInput, NotFound
 from festinger.ids import SpaceId
+from festinger.services.access import issue_key, withdraw_key
+from festinger.services.models import drop_model, keep_model, try_model
+from festinger.services.spaces import call_space, erase_space, open_space
+from festinger.services.status import status
 from festinger.store.repositories.auth import Role, keys
 from festinger.store.repositories.models import models
 from festinger.store.repositories.spaces import find_space, spaces

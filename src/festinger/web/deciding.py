@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from festinger.app.reviewing import Words
 from festinger.proposals.model import kind_of
 from festinger.proposals.verdicts.rules import MOST_AT_ONCE, MOST_SEEN
 from festinger.proposals.verdicts.tasks import TaskState
+from festinger.services.reviews import Words
 from festinger.web.access import Scope
 from festinger.web.proposals import PROPOSALS, proposal_in, ref_of, review_of
 from festinger.web.route import Call, Endpoint, Route, answer

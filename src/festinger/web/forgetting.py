@@ -11,13 +11,13 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from festinger.app.effects.erasing import request_to_forget
-from festinger.app.forgetting import forgetting_of
 from festinger.clock import aware
 from festinger.ids import AgentId, MemoryId, Origin, SessionId
 from festinger.memory.erasure.repair import Mode
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.learn.refusals import learn_anyway, refusals
+from festinger.runtime.effects.memories import request_to_forget
+from festinger.runtime.erasure import forgetting_of
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.memories import looked_at

@@ -7,11 +7,11 @@ from dataclasses import asdict
 import orjson
 from starlette.responses import Response, StreamingResponse
 
-from festinger.app.feed import follow_from_here
 from festinger.errors import Unavailable
 from festinger.events.event import Event
 from festinger.events.feed import Gap, history
 from festinger.ids import EventId, read_id
+from festinger.services.status import follow_from_here
 from festinger.store.connection import end_all
 from festinger.web.access import Scope
 from festinger.web.listing import cursor_of, limit_of, page_of

@@ -15,7 +15,6 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from festinger.app.reviewing import Review, Words
 from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import read_id
@@ -25,6 +24,7 @@ from festinger.proposals.model import Channel, Kind, State, kind_of
 from festinger.proposals.sightings.similarity import ON
 from festinger.proposals.verdicts.rules import EDITED
 from festinger.proposals.verdicts.tasks import TaskState
+from festinger.services.reviews import Review, Words
 from festinger.web.access import Scope
 from festinger.web.listing import place_at
 from festinger.web.pages import INBOX, back_to, show

@@ -3,9 +3,9 @@
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
-from festinger.app.questions import answer_question, judgement, judgements
 from festinger.errors import BadInput
 from festinger.ids import read_id
+from festinger.runtime.review.queue import answer_question, judgement, judgements
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.route import Call, Route, answer

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from festinger import __version__
-from festinger.app.reviewing import things_waiting
 from festinger.errors import FestingerError, NotAuthenticated, NotFound
+from festinger.services.reviews import things_waiting
 from festinger.web.access import READING, Scope
 from festinger.web.route import Call, Route
 from festinger.web.wording import kept_visible, moment

@@ -9,12 +9,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from festinger.app.reviewing import Review, suggestion, wanted
 from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import cause, read_id
 from festinger.proposals.model import Author, Channel, Proof, ProposalId
 from festinger.proposals.verdicts.tasks import TaskState
+from festinger.services.reviews import Review, suggestion, wanted
 from festinger.web.access import Scope
 from festinger.web.listing import cursor_at, limit_of, place_at
 from festinger.web.route import Call, Route, answer

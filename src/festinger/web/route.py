@@ -15,8 +15,6 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from festinger.app.keeper import Keeper
-from festinger.app.wiring import App
 from festinger.errors import BadInput, NotFound, TooLarge
 from festinger.ids import (
     DEFAULT_AGENT,
@@ -29,6 +27,8 @@ from festinger.ids import (
     cause,
     read_id,
 )
+from festinger.runtime.app import App
+from festinger.runtime.supervisor import Keeper
 from festinger.store.repositories.auth import ApiKey, Role, Session
 from festinger.web.access import Admission, Scope
 

@@ -13,14 +13,14 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from festinger.app.disputes import conflict_json
-from festinger.app.questions import answer_question, questions
-from festinger.app.world import ask_to_resolve
 from festinger.clock import iso
 from festinger.consolidation.resolution import ResolutionRun, last_run
 from festinger.errors import BadInput
 from festinger.ids import read_id
 from festinger.memory.conflicts import DECISIONS
+from festinger.runtime.review.queue import answer_question, questions
+from festinger.runtime.world import ask_to_resolve
+from festinger.services.conflicts import conflict_json
 from festinger.web.access import Scope
 from festinger.web.pages import back_to, show
 from festinger.web.route import Call, Route, answer

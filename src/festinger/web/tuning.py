@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
-from festinger.app.tuning import change_setting, reset_setting
 from festinger.ids import EVERY_SPACE, SpaceId
+from festinger.runtime.settings import change_setting, reset_setting
 from festinger.settings.sources import Setting
 from festinger.web.access import Scope
 from festinger.web.route import Call, Route, answer

@@ -8,10 +8,10 @@ import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
 
-from festinger.app.webhook import Heard, check_signature, take
 from festinger.errors import BadInput
 from festinger.proposals.channels.webhook import ANSWER, SIGNATURE
 from festinger.proposals.verdicts.rules import MOST_SEEN
+from festinger.runtime.review.webhook import Heard, check_signature, take
 from festinger.web.access import Scope
 from festinger.web.route import Call, Route, answer, first_fault
 

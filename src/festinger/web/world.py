@@ -13,11 +13,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
-from festinger.app.disputes import conflict_json
-from festinger.app.world import ask_to_resolve
 from festinger.consolidation.resolution import find_run
 from festinger.errors import BadFact, BadInput
 from festinger.ids import read_id
+from festinger.runtime.world import ask_to_resolve
+from festinger.services.conflicts import conflict_json
 from festinger.web.access import Scope
 from festinger.web.listing import limit_of
 from festinger.web.route import Call, Endpoint, Route, answer

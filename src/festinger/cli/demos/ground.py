@@ -15,8 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from festinger.app.tools import Tools
-from festinger.app.wiring import App
 from festinger.bench.house import throw_away_home
 from festinger.bench.load import Connection, connect
 from festinger.bench.run import throw_away_folder
@@ -28,6 +26,8 @@ from festinger.errors import Unavailable
 from festinger.ids import MAIN_SPACE, id_maker
 from festinger.jobs.worker import Crew
 from festinger.proxy.bind import close_sockets, open_sockets
+from festinger.runtime.app import App
+from festinger.runtime.environment import Tools
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
 

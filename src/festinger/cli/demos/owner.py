@@ -3,8 +3,8 @@
 Through the handle that the library gives out, as its owner; what comes back is told in a line or two.
 """
 
-from festinger.app.memory import Memory
 from festinger.cli.demos.ground import Ground
+from festinger.client.memory import Memory
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
 from festinger.memory.learn.result import Learned
 from festinger.memory.model import Memory as Remembered

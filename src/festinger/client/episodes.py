@@ -1,0 +1,220 @@
+"""What a program does with conversations and censors: the part of the library's handle that is about what is said.
+
+Every method is a thin call into the room `memory`; what it does, and what it may raise, is told there.
+
+A conversation, as a program that holds one keeps it.
+
+    async with memory.episode("session-1") as talk:
+        await talk.say("user", "…")
+
+What is said goes into the episode of the session. At the end it is closed and summed up at once: whoever uses the
+library may run no worker that would do it later.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import BadInput
+from festinger.ids import MemoryId, Origin, SessionId, read_id
+from festinger.memory.censors.censor import Censor
+from festinger.memory.censors.check import Checked, check
+from festinger.memory.censors.edit import Changed, Rule
+from festinger.memory.censors.edit import add as add_censor
+from festinger.memory.censors.edit import undo as undo_censor
+from festinger.memory.censors.edit import update as update_censor
+from festinger.memory.censors.escalation import Misfire, false_positive
+from festinger.memory.episodes.episode import Episode, Role, State, state_of
+from festinger.memory.episodes.lessons import summarise_within
+from festinger.memory.episodes.store import Appended, append, close, open_episode, update_episode
+from festinger.memory.episodes.store import page as list_episodes
+from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.memory.model import Place
+from festinger.runtime.memory import MemoryRoom, remember_session
+
+
+class Talk(AbstractAsyncContextManager["Talk"]):
+    """One session's conversation. Made by `memory.episode`."""
+
+    def __init__(self, room: MemoryRoom, place: Place, *, title: str | None, evaluation: bool) -> None:
+        self._room = room
+        self._place = place
+        self._title = title
+        self._evaluation = evaluation
+        self._episode: Episode | None = None
+
+    @property
+    def episode(self) -> Episode:
+        """The episode as it was after the last word."""
+        if self._episode is None:
+            raise BadInput(
+                "This conversation has not begun.",
+                hint="Write `async with memory.episode(session) as talk:` and use `talk` inside.",
+            )
+        return self._episode
+
+    async def say(
+        self, role: str, text: str, *, origin: Origin | None = None, surfaced: Sequence[MemoryId] = ()
+    ) -> Appended:
+        """Add what somebody said. One that has become too long goes on as the next. Raises `BadInput`."""
+        done = await append(self._room.desk, self._place, role, text, origin=origin, surfaced=surfaced)
+        self._episode = done.episode
+        turn = done.turn
+        if (
+            turn is not None
+            and turn.role is Role.USER
+            and turn.origin is Origin.PERSON
+            and not self._evaluation
+        ):
+            await learn_turn(self._room.desk, self._place, PersonTurn(id=turn.turn_id, text=turn.content))
+        return done
+
+    async def close(self) -> Episode:
+        """End the episode and sum it up; twice is once."""
+        desk, space = self._room.desk, self._place.space
+        closed = await close(desk, space, self.episode.id)
+        self._room.sessions.pop((space, self._place.session), None)
+        if closed.state is State.CLOSED and closed.facts_at is None:
+            wait = desk.terms(space).episodes.model_wait_s
+            closed = await summarise_within(desk, space, closed.id, seconds=wait)
+        self._episode = closed
+        return closed
+
+    async def __aenter__(self) -> "Talk":
+        self._episode = await open_episode(
+            self._room.desk, self._place, title=self._title, evaluation=self._evaluation
+        )
+        remember_session(self._room, self._place.space, self._place.session)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+OWNER = "owner"
+"""Who does something through the library: whoever runs the program."""
+
+
+def origin_of(given: str | Origin) -> Origin:
+    try:
+        return Origin(given)
+    except ValueError as error:
+        known = ", ".join(f"`{origin}`" for origin in Origin)
+        raise BadInput(f"`{given[:40]}` is no origin.", hint=f"The origins are {known}.") from error
+
+
+class Conversations:
+    """What a handle gives for what is said. The handle says where it is bound to."""
+
+    __slots__ = ()
+
+    @property
+    def _place(self) -> Place:
+        raise NotImplementedError
+
+    @property
+    def _room(self) -> MemoryRoom:
+        raise NotImplementedError
+
+    def episode(
+        self, session: str | None = None, *, title: str | None = None, evaluation: bool = False
+    ) -> Talk:
+        """A conversation of a session: `say` what is said in it; at the end it is closed and summed up.
+
+        A trial (`evaluation`) is summed up and teaches nothing. Raises `BadInput` without a session, `StoreDown`.
+        """
+        named = SessionId(session) if session else self._place.session
+        place = replace(self._place, session=named)
+        return Talk(self._room, place, title=title, evaluation=evaluation)
+
+    async def episodes(
+        self,
+        *,
+        agent: str | None = None,
+        state: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[Episode]:
+        """Episodes of the space, the newest first; `before` is the `seq` of the last one that was seen.
+
+        Raises `BadInput` for an unknown state.
+        """
+        wanted = state_of(state) if state else None
+        return await list_episodes(
+            self._room.desk, self._place.space, agent=agent, state=wanted, before=before, limit=limit
+        )
+
+    async def update_episode(
+        self, episode: str | UUID, *, title: str | None = None, summary: str | None = None
+    ) -> Episode:
+        """Give an episode a title or a summary of your own, which then stands. Raises `NotFound`, `BadInput`."""
+        return await update_episode(
+            self._room.desk, self._place.space, read_id(str(episode)), title=title, summary=summary
+        )
+
+    async def censor(
+        self,
+        rule: str = "",
+        *,
+        meaning: str | None = None,
+        reason: str = "",
+        domain: str | None = None,
+        on: str | Sequence[str] = ("output", "tool"),
+        action: str = "warn",
+        literal: bool = False,
+        threshold: int | None = None,
+        origin: str | Origin = Origin.PERSON,
+    ) -> Censor:
+        """Make a rule about what must not be said, and see which of the last turns it would have struck.
+
+        A rule is a pattern; plain prose is taken for its meaning unless `literal`. Raises `BadInput`, `Refused`.
+        """
+        wanted = Rule(
+            rule=rule,
+            meaning=meaning,
+            reason=reason,
+            domain=domain,
+            on=(on,) if isinstance(on, str) else tuple(on),
+            action=action,
+            literal=literal,
+            threshold=threshold,
+            origin=origin_of(origin),
+        )
+        return await add_censor(self._room.watch, self._place, wanted, by=OWNER)
+
+    async def check(
+        self, text: str, *, on: str = "output", domain: str | None = None, origin: str | Origin = Origin.MODEL
+    ) -> Checked:
+        """What the censors say of a text; each that strikes is written down. Raises `BadInput`."""
+        watch = self._room.watch
+        return await check(watch, self._place, text, on=on, domain=domain, origin=origin_of(origin))
+
+    async def update_censor(
+        self, censor: str | UUID, *, by: str = OWNER, reason: str = "", **values: Any
+    ) -> Changed:
+        """Change a censor: `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold`, `active`.
+
+        Raises `NotFound`, `BadInput`.
+        """
+        changed = await update_censor(
+            self._room.desk, self._place.space, read_id(str(censor)), by=by, reason=reason, **values
+        )
+        self._room.watch.forget(self._place.space)
+        return changed
+
+    async def undo_censor(self, change: str | UUID, *, by: str = OWNER) -> Changed:
+        """Take a change of a censor back. Raises `NotFound`, `UndoBlocked`."""
+        done = await undo_censor(self._room.desk, self._place.space, read_id(str(change)), by=by)
+        self._room.watch.forget(self._place.space)
+        return done
+
+    async def false_positive(self, trigger: str | UUID, *, by: str = OWNER) -> Misfire:
+        """Say that a censor struck and should not have; twice is once. Raises `NotFound`."""
+        done = await false_positive(self._room.desk, self._place.space, read_id(str(trigger)), by=by)
+        self._room.watch.forget(self._place.space)
+        return done

@@ -1,0 +1,476 @@
+"""The handle that the library gives out.
+
+`open` opens everything below the doors and gives a `Memory` that is bound to a space, an agent and a session.
+It is the same memory that every other door opens. Every method is a thin call into a room; what it does, and what
+it may raise, is told there.
+
+What does `festinger.open` give before it is entered?
+
+Nothing but the way in: a memory that is used before it is open would fail somewhere deep, so it is refused at once with
+what to write instead.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from uuid import UUID
+
+from pydantic import SecretStr
+
+from festinger.client.episodes import OWNER, Conversations, origin_of
+from festinger.client.proposals import Asking
+from festinger.errors import BadInput
+from festinger.events.event import Event
+from festinger.events.feed import Gap
+from festinger.ids import AgentId, EventId, MemoryId, Origin, SessionId, SpaceId, read_id
+from festinger.memory.changes import meant
+from festinger.memory.deps import Desk
+from festinger.memory.edit import Parted, Revised, archive, edit, merge, release, restore, split, supersede
+from festinger.memory.erasure.erase import Plan
+from festinger.memory.erasure.repair import Mode, Repaired
+from festinger.memory.erasure.selector import Selector
+from festinger.memory.learn.batch import Progress, learn_many
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import Given
+from festinger.memory.model import NO_SESSION, Place
+from festinger.memory.model import Memory as Remembered
+from festinger.memory.query import History, Why, current, get, history, why
+from festinger.memory.undo import Undone, undo
+from festinger.observability.logs import leave_to_the_program
+from festinger.outcomes.capture import Reply, observe_reply
+from festinger.outcomes.model import How, Observed, Reporter
+from festinger.outcomes.protocol import ObservationProtocol
+from festinger.outcomes.report import observe_recall
+from festinger.retrieval.query import wished
+from festinger.retrieval.recall import recall
+from festinger.retrieval.result import Recalled
+from festinger.runtime.app import App, Start, open_app
+from festinger.runtime.erasure import forgetting_of
+from festinger.runtime.memory import MemoryRoom
+from festinger.services.status import follow_events, status
+from festinger.settings.deployment import this_process
+from festinger.settings.live import LiveSettings
+from festinger.settings.tree import Settings
+from festinger.text.secrets import without_secrets
+from festinger.world.conflicts import Conflict
+from festinger.world.decisions import Judge, Verdict, decide
+
+
+class Opening(AbstractAsyncContextManager["Memory"]):
+    """What `open` gives: a memory once it is entered. Using it before is refused with what to do."""
+
+    def __init__(self, inner: AbstractAsyncContextManager["Memory"]) -> None:
+        self._inner = inner
+
+    async def __aenter__(self) -> "Memory":
+        return await self._inner.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._inner.__aexit__(kind, error, trace)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise BadInput(
+            f"`{name}` was asked of a memory that is not open.",
+            hint="Write `async with festinger.open() as memory:` and use `memory` inside.",
+        )
+
+
+Chosen = Settings | Mapping[str, Any] | str | PathLike[str] | None
+
+Named = str | UUID
+"""A memory by its id, or by the beginning of one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory(Conversations, Asking):
+    """One memory, as one agent in one space sees it. Made by `festinger.open`."""
+
+    space: SpaceId
+    agent: AgentId
+    session: SessionId | None
+    _app: App
+
+    def for_agent(self, agent: str) -> "Memory":
+        """The same memory, as another agent sees it."""
+        return replace(self, agent=AgentId(agent))
+
+    def for_session(self, session: str) -> "Memory":
+        """The same memory, within a session."""
+        return replace(self, session=SessionId(session))
+
+    @property
+    def _place(self) -> Place:
+        return Place(space=self.space, agent=self.agent, session=self.session or NO_SESSION)
+
+    @property
+    def _room(self) -> MemoryRoom:
+        return self._app.memory
+
+    @property
+    def _desk(self) -> Desk:
+        return self._app.memory.desk
+
+    async def _id(self, memory: Named) -> MemoryId:
+        return await meant(self._desk, self.space, memory)
+
+    @property
+    def observation(self) -> ObservationProtocol:
+        """The hooks through which a program says what it did with memories: read, surfaced, used."""
+        return self._app.outcomes.protocol(self._reporter())
+
+    def _reporter(self, how: How = How.EXPLICIT, origin: Origin = Origin.PERSON) -> Reporter:
+        return Reporter(place=self._place, name=OWNER, door=self._app.door, how=how, origin=origin)
+
+    async def observe(
+        self,
+        outcomes: Mapping[Any, str],
+        *,
+        recall: str | UUID | None = None,
+        turn: str | UUID | None = None,
+        credit: Mapping[str, float] | None = None,
+        superseded_by: Mapping[Any, Any] | None = None,
+        key: str | None = None,
+    ) -> Observed:
+        """Say what became of memories; of a recall, what it surfaced and is not named was not dealt with.
+
+        Raises `UnknownOutcome`, `BadInput`, `Replayed`, `NotFound` for an unknown recall.
+        """
+        await self._app.afterwards.written()
+        return await observe_recall(
+            self._app.outcomes.desk,
+            self._reporter(),
+            outcomes,
+            recall=read_id(str(recall)) if recall is not None else None,
+            turn=read_id(str(turn)) if turn is not None else None,
+            credit=credit,
+            superseded_by=superseded_by or {},
+            key=key,
+        )
+
+    async def observe_reply(
+        self,
+        recall: str | UUID,
+        reply: str,
+        tool_calls: Sequence[Any] = (),
+        reasoning: str | None = None,
+        next_message: str | None = None,
+        *,
+        request: str = "",
+    ) -> Observed:
+        """Read from a reply what became of what a recall surfaced; weighs less than what is told. Raises `NotFound`."""
+        heard = Reply(
+            text=reply, request=request, tool_calls=tool_calls, reasoning=reasoning, next_message=next_message
+        )
+        reporter = self._reporter(How.INFERRED, Origin.MODEL)
+        await self._app.afterwards.written()
+        return await observe_reply(self._app.outcomes.desk, reporter, read_id(str(recall)), heard)
+
+    async def learn(
+        self,
+        text: str,
+        *,
+        subject: str | None = None,
+        kind: str = "fact",
+        origin: str | Origin = Origin.PERSON,
+        source: str | None = None,
+        source_confidence: float = 1.0,
+        event_time: datetime | None = None,
+        valid_from: datetime | None = None,
+        derived_from: Sequence[Named] = (),
+        tags: Sequence[str] = (),
+        shared: bool | None = None,
+        immutable: bool = False,
+        key: str | None = None,
+        wait: float = 0.0,
+    ) -> Learned:
+        """Learn one statement, and say what became of it.
+
+        `origin` is believed because this code runs as the owner. `wait` is how many seconds a model may take to say
+        what rules cannot. Raises `BadInput`, `TooLarge`, `NotFound` for unknown sources, `Replayed`, `StoreDown`.
+        """
+        spoken = origin_of(origin)
+        given = Given(
+            text=text,
+            subject=subject,
+            kind=kind,
+            origin=spoken,
+            imported=spoken is Origin.DOCUMENT,
+            source=source,
+            source_confidence=source_confidence,
+            event_time=event_time,
+            valid_from=valid_from,
+            derived_from=tuple([await self._id(each) for each in derived_from]),
+            tags=tuple(tags),
+            shared=shared,
+            immutable=immutable,
+            key=key,
+            wait=wait,
+        )
+        return await learn(self._desk, self._place, given)
+
+    async def learn_many(
+        self, items: Sequence[str | Given], *, progress: Progress | None = None
+    ) -> list[Learned]:
+        """Learn many statements in their order, a hundred at a time; one result each, errors included.
+
+        Raises `TooLarge` beyond 10,000 items, `StoreDown`.
+        """
+        given = [
+            Given(text=item)
+            if isinstance(item, str)
+            else replace(item, imported=item.origin is Origin.DOCUMENT)
+            for item in items
+        ]
+        return await learn_many(self._desk, self._place, given, progress=progress)
+
+    async def recall(
+        self,
+        cue: str,
+        *,
+        limit: int = 5,
+        kinds: Sequence[str] | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        subject: str | None = None,
+        tags: Sequence[str] = (),
+        origins: Sequence[str] | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[Named] = (),
+        tokens: int | None = None,
+        strict: bool = False,
+        blend: str = "steady",
+        explain: bool = False,
+    ) -> Recalled:
+        """What comes to mind for a cue, best first, or an honest nothing: `abstained` with how many were not good
+        enough. `tokens` is a hard budget. Raises `BadInput`, `StoreDown`.
+        """
+        wish = wished(
+            cue,
+            now=self._app.tools.clock(),
+            limit=limit,
+            kinds=kinds,
+            as_of=as_of,
+            valid_at=valid_at,
+            since=since,
+            until=until,
+            subject=subject,
+            tags=tags,
+            origins=origins,
+            include=include,
+            exclude=[read_id(str(each)) for each in exclude],
+            tokens=tokens,
+            strict=strict,
+            blend=blend,
+            explain=explain,
+        )
+        return await recall(self._app.recall.desk, self._place, wish, door=self._app.door)
+
+    async def get(
+        self, memory: Named, *, as_of: datetime | None = None, valid_at: datetime | None = None
+    ) -> Remembered:
+        """One memory, as of a moment if one is given. Raises `NotFound`, `BadInput`."""
+        return await get(self._desk, self._place, await self._id(memory), as_of=as_of, valid_at=valid_at)
+
+    async def why(self, memory: Named) -> Why:
+        """On what a memory rests. Raises `NotFound`."""
+        return await why(self._desk, self._place, await self._id(memory))
+
+    async def history(self, memory: Named) -> History:
+        """A memory, what it replaced, and every change, oldest first. Raises `NotFound`."""
+        return await history(self._desk, self._place, await self._id(memory))
+
+    async def current(self, memory: Named) -> Remembered:
+        """What stands at the end of the chain that a memory is part of. Raises `NotFound`."""
+        return await current(self._desk, self._place, await self._id(memory))
+
+    async def undo(self, change: str | UUID, *, by: str = OWNER) -> Undone:
+        """Take a change back. Raises `NotFound`, `UndoBlocked` with what stands on it."""
+        return await undo(self._desk, self.space, read_id(str(change)), by=by)
+
+    async def supersede(self, old: Named, *, new: Named, by: str = OWNER, reason: str = "") -> Revised:
+        """Say that one memory stands in place of another. Raises `NotFound`, `Refused`."""
+        before, after = await self._id(old), await self._id(new)
+        return await supersede(self._desk, self.space, before, after, by=by, reason=reason)
+
+    async def edit(
+        self, memory: Named, *, content: str, version: int | None = None, by: str = OWNER
+    ) -> Revised:
+        """Give a memory other words. Raises `NotFound`, `BadInput`, `Stale`, `Refused`."""
+        return await edit(self._desk, self.space, await self._id(memory), content, by=by, version=version)
+
+    async def merge(self, ids: Sequence[Named], *, by: str = OWNER, reason: str = "") -> Revised:
+        """Fold memories that say the same into one. Raises `NotFound`, `BadInput`, `Refused`."""
+        wanted = [await self._id(each) for each in ids]
+        return await merge(self._desk, self.space, wanted, by=by, reason=reason)
+
+    async def split(self, memory: Named, *, texts: Sequence[str], by: str = OWNER) -> Parted:
+        """Learn the parts of a memory each by itself, and put it away. Raises `NotFound`, `BadInput`, `Refused`."""
+        return await split(self._desk, self.space, await self._id(memory), texts, by=by)
+
+    async def archive(self, memory: Named, *, by: str = OWNER, reason: str = "") -> Revised:
+        """Put a memory away. Raises `NotFound`, `Refused`."""
+        return await archive(self._desk, self.space, await self._id(memory), by=by, reason=reason)
+
+    async def restore(self, memory: Named, *, by: str = OWNER, reason: str = "") -> Revised:
+        """Bring back what was put away or replaced. Raises `NotFound`, `Refused`."""
+        return await restore(self._desk, self.space, await self._id(memory), by=by, reason=reason)
+
+    async def release(self, memory: Named, *, by: str = OWNER) -> Revised:
+        """Let a memory out of quarantine. Raises `NotFound`, `Refused`."""
+        return await release(self._desk, self.space, await self._id(memory), by=by)
+
+    async def forget(
+        self,
+        *ids: Named,
+        subject: str | None = None,
+        query: str | None = None,
+        source: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        origin: str | Origin | None = None,
+        reason: str = "",
+        by: str = OWNER,
+        dry_run: bool = False,
+    ) -> Plan:
+        """Erase what is meant, what derives from it and its words, for good; `dry_run` only says what that would be.
+
+        A query only ever shows a plan. Raises `BadInput`, `NotFound`.
+        """
+        named = tuple([await self._id(each) for each in ids])
+        place = selector_of(source=source, session=session, agent=agent, origin=origin)
+        selector = replace(place, ids=named, subject=subject, query=query)
+        return await forgetting_of(self._app).forget(
+            self.space, selector, reason=reason, by=by, dry_run=dry_run
+        )
+
+    async def repair(
+        self,
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        origin: str | Origin | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        mode: str = "quarantine",
+        by: str = OWNER,
+        dry_run: bool = False,
+    ) -> Repaired:
+        """Take back all that came from somewhere, as if it had never been. Raises `BadInput`."""
+        place = selector_of(source=source, session=session, agent=agent, origin=origin)
+        selector = replace(place, since=since, until=until)
+        return await forgetting_of(self._app).repair(
+            self.space, selector, by=by, mode=mode_of(mode), dry_run=dry_run
+        )
+
+    async def settle(
+        self, conflict: str | UUID, *, decision: str, by: str, note: str = "", texts: Sequence[str] = ()
+    ) -> Conflict:
+        """Decide a conflict. Raises `NoSuchConflict`, `BadDecision`, `Stale`."""
+        verdict = Verdict(decision=decision, judge=Judge.PERSON, by=by, reasoning=note, texts=tuple(texts))
+        return await decide(self._app.world.desk, self.space, read_id(str(conflict)), verdict)
+
+    async def subscribe(self, *names: str, after: str | EventId | None = None) -> AsyncIterator[Event]:
+        """What happens from now, or what came after an event; events of these names, or all.
+
+        Ends when the reader falls more than 1,000 events behind. Raises `NotFound` for an unknown `after`.
+        """
+        start = EventId(read_id(str(after))) if after is not None else None
+        async with aclosing(follow_events(self._app, space=self.space, names=names, after=start)) as news:
+            async for happened in news:
+                if isinstance(happened, Gap):
+                    return
+                yield happened
+
+    async def status(self) -> dict[str, Any]:
+        """The numbers of this space and of the whole installation."""
+        return await status(self._app, space=self.space)
+
+
+def selector_of(
+    *, source: str | None, session: str | None, agent: str | None, origin: str | Origin | None
+) -> Selector:
+    """Where something came from."""
+    return Selector(
+        source=source,
+        session=SessionId(session) if session else None,
+        agent=AgentId(agent) if agent else None,
+        origin=origin_of(origin) if origin else None,
+    )
+
+
+def mode_of(given: str) -> Mode:
+    try:
+        return Mode(given)
+    except ValueError as error:
+        known = ", ".join(f"`{mode}`" for mode in Mode)
+        raise BadInput(f"`{given[:40]}` is no way to repair.", hint=f"The ways are {known}.") from error
+
+
+def open(  # noqa: A001 - the public name is `festinger.open`
+    settings: Chosen = None,
+    *,
+    database: str | None = None,
+    space: str = "main",
+    agent: str = "default",
+    session: str | None = None,
+) -> Opening:
+    """Start or join the store, bring it to its present shape, and close it cleanly at the end.
+
+    `settings` is a `Settings`, a mapping, the path of a YAML file, or nothing for the usual sources. A wrong
+    setting, database or space fails on entering. Raises `BadInput`, `CannotStart`, `StoreDown`, `NotFound`.
+    """
+    return Opening(_opened(settings, database=database, space=space, agent=agent, session=session))
+
+
+@asynccontextmanager
+async def _opened(
+    settings: Chosen, *, database: str | None, space: str, agent: str, session: str | None
+) -> AsyncIterator[Memory]:
+    leave_to_the_program(redact=without_secrets)
+    flags = dict(_flat(_as_mapping(settings)))
+    if database is not None:
+        flags["database_url"] = database
+    path = Path(settings) if isinstance(settings, str | PathLike) else None
+    live = LiveSettings(this_process(config=path, flags=flags))
+    async with open_app(live, door="library", progress=_quietly, start=Start(providers=True)) as app:
+        yield Memory(
+            space=app.directory.need(space),
+            agent=AgentId(agent),
+            session=SessionId(session) if session else None,
+            _app=app,
+        )
+
+
+def _as_mapping(settings: Chosen) -> Mapping[str, Any]:
+    if isinstance(settings, Settings):
+        return settings.model_dump(exclude_unset=True)
+    return settings if isinstance(settings, Mapping) else {}
+
+
+def _flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """A nested mapping as full names of keys."""
+    for name, value in tree.items():
+        full = f"{above}{name}"
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{full}.")
+        elif isinstance(value, SecretStr):
+            yield full, value.get_secret_value()
+        elif value is not None:
+            yield full, value
+
+
+def _quietly(_message: str) -> None:
+    """A library prints nothing."""

@@ -1,0 +1,115 @@
+"""What a program does with proposals: the part of the library's handle that is about asking a person.
+
+A program may propose, look and hand on what a person said. What it proposes waits until it has recurred and lasted. A
+verdict counts only in the name of a reviewer who is known already. Every method is a thin call into the room
+`proposals`; what it does, and what it may raise, is told there.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from festinger.ids import Origin, cause, read_id
+from festinger.memory.changes import meant
+from festinger.memory.model import Place
+from festinger.proposals.model import Author, Channel, Decided, Kind, Proof, Proposal, Said, State, kind_of
+from festinger.proposals.verdicts.effects import effect_for
+from festinger.runtime.effects.memories import request_to_forget
+from festinger.services.reviews import suggestion, wanted
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+
+class Asking:
+    """What a handle gives for asking a person. The handle says where it is bound to."""
+
+    __slots__ = ()
+
+    _app: "App"
+
+    @property
+    def _place(self) -> Place:
+        raise NotImplementedError
+
+    async def propose(
+        self,
+        what: str,
+        *,
+        category: str,
+        scope: str,
+        type: str = "advice",  # noqa: A002 - what a proposal is called by everywhere
+        why: str = "",
+        how: str = "",
+        payload: Mapping[str, Any] | None = None,
+    ) -> Proposal:
+        """Say that something should change. It comes before a person when it has recurred and lasted.
+
+        Raises `BadInput`, `ProposalRefused`, `NotProposable`, `StoreDown`.
+        """
+        return await self._propose(
+            {"what": what, "category": category, "scope": scope, "type": type, "why": why, "how": how}
+            | {"payload": dict(payload or {})}
+        )
+
+    async def request_forget(self, memory: str | UUID, *, reason: str) -> Proposal:
+        """Ask that a memory be forgotten; only a person may do it. Like every proposal it waits for its turn.
+
+        Raises `NotFound`, `BadInput`, `StoreDown`.
+        """
+        desk, place = self._app.memory.desk, self._place
+        named = await meant(desk, place.space, memory)
+        return await self._propose(await request_to_forget(desk, place, named, reason=reason))
+
+    async def _propose(self, fields: Mapping[str, Any]) -> Proposal:
+        app, place = self._app, self._place
+        now = app.tools.clock()
+        said = suggestion(
+            fields,
+            cause=cause(agent=place.agent, session=place.session, origin=Origin.MODEL, at=now),
+            at=now,
+            source=str(app.tools.new_id()),
+        )
+        effect_for(app.deciding.office.effects, said.type).check(said.payload)
+        sighted = await app.inbox.sight(place.space, said)
+        assert sighted.proposal is not None, "what is refused raises"
+        return (await app.inbox.card(place.space, sighted.proposal)).proposal
+
+    async def inbox(self, *, state: str | State = State.PROMOTED, limit: int = 50) -> list[Proposal]:
+        """Proposals in a state, the latest seen first: those before a person if none is named."""
+        return await self._app.inbox.page(self._place.space, wanted({"state": state}, limit=limit))
+
+    async def decide(
+        self,
+        proposal: str | UUID,
+        verdict: str | Kind,
+        *,
+        by: str,
+        note: str = "",
+        of: str | UUID | None = None,
+        until: datetime | None = None,
+        edits: Mapping[str, Any] | None = None,
+        word: str = "",
+        ref: str | None = None,
+    ) -> Decided:
+        """Hand on what a reviewer said of a proposal; the same `ref` again counts once.
+
+        Raises `NotFound`, `NotAuthorised` for a name that is no reviewer's, `BadInput`, `AlreadyDecided`, `Stale`,
+        `TooDeep`, `Replayed`, `EffectFailed`, `StoreDown`.
+        """
+        app, place = self._app, self._place
+        said = Said(
+            proposal=await app.inbox.find(place.space, str(proposal)),
+            kind=kind_of(verdict),
+            author=Author(name=by, proof=Proof.NAMED),
+            channel=Channel.LIBRARY,
+            ref=ref or str(app.tools.new_id()),
+            note=note,
+            of=read_id(str(of)) if of else None,
+            until=until,
+            edits=edits or {},
+            word=word,
+            session=place.session or None,
+        )
+        return await app.deciding.decide(place.space, said)

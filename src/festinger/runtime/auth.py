@@ -1,0 +1,280 @@
+"""Whose key is this?
+
+Keys that were used lately are kept in memory, so that a request does not wait for the database, and so that
+their owners still get in while it is away. Whatever is not known then is refused: it fails closed. A change
+of keys anywhere empties the ring. Keys that do not exist are not kept, and only a few are looked up at a time:
+whoever tries many takes neither the memory nor the connections of the others.
+
+That a key was used is only noted in memory; `write_uses` writes it down beside the requests.
+
+How does a person come in to the console, and go again?
+
+By a one-time link that somebody at this machine asked for, or by a key that may do more than talk to models. Whoever
+tries wrong ones too often waits. What a session may do is decided at the doors.
+
+Which spaces are there?
+
+Kept in memory, because every request names one; read again when a space comes, goes or changes its name.
+"""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from festinger.clock import Clock, system_clock
+from festinger.errors import NotAuthenticated, NotAuthorised, NotFound, StoreDown, TooMany
+from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
+from festinger.store.cache_invalidation import BoundedCache, Change
+from festinger.store.pool import Store
+from festinger.store.repositories.auth import (
+    USE_NOTED_EVERY,
+    ApiKey,
+    Role,
+    Session,
+    end_session,
+    find_key,
+    find_session,
+    has_sessions,
+    hash_of,
+    is_ours,
+    make_link,
+    new_cookie,
+    new_link,
+    note_use,
+    open_link,
+    open_session,
+)
+from festinger.store.repositories.spaces import spaces
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+
+KEY_BYTES = 500
+"""About what one kept key takes."""
+RING_BYTES = 10_000 * KEY_BYTES
+
+LOOKUPS = 2
+"""Keys that are looked up at once; a tenth of a usual pool, and enough for a thousand new keys a second."""
+
+WRITE_SECONDS = 5.0
+"""How often somebody looks whether a use is to be written down."""
+
+
+class Keyring:
+    """The keys that this process knows."""
+
+    def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._known: BoundedCache[bytes, ApiKey] = BoundedCache(
+            "keys", limit=RING_BYTES, weigh=lambda _: KEY_BYTES
+        )
+        self._emptied = 0
+        self._lookups = asyncio.Semaphore(LOOKUPS)
+        self._used: dict[UUID, ApiKey] = {}
+        self._written: dict[UUID, datetime] = {}
+
+    async def find(self, secret: str) -> ApiKey | None:
+        """The live key that has this secret. `StoreDown` if it is not known and cannot be looked up."""
+        if not is_ours(secret):
+            return None
+        found = await self._found(secret, hash_of(secret))
+        if found is not None:
+            self._used[found.id] = found
+        return found
+
+    async def write_uses(self, *, every: bool = False) -> int:
+        """Write down which keys were used, each at most once a minute (or `every` one that waits); how many."""
+        now = self._clock()
+        due = [key for key in self._used.values() if every or self._is_due(key, now)]
+        for key in due:
+            del self._used[key.id]
+            try:
+                await note_use(self._store, key, at=now)
+            except StoreDown:
+                self._used.setdefault(key.id, key)
+                raise
+            self._written[key.id] = now
+        return len(due)
+
+    async def write_uses_for_ever(self) -> None:
+        """Write uses down while the process lives; with the store away they wait in memory."""
+        while True:
+            await asyncio.sleep(WRITE_SECONDS)
+            try:
+                await self.write_uses()
+            except StoreDown:
+                continue
+
+    async def forget(self, _change: Change | None = None) -> None:
+        """Let go of everything: some key was made or revoked."""
+        self._emptied += 1
+        for digest in list(self._known):
+            self._known.drop(digest)
+
+    def _is_due(self, key: ApiKey, now: datetime) -> bool:
+        written = self._written.get(key.id)
+        return written is None or now - written > USE_NOTED_EVERY
+
+    async def _found(self, secret: str, digest: bytes) -> ApiKey | None:
+        if (known := self._known.find(digest)) is not None:
+            return known
+        async with self._lookups:
+            return self._known.find(digest) or await self._look_up(secret, digest)
+
+    async def _look_up(self, secret: str, digest: bytes) -> ApiKey | None:
+        before = self._emptied
+        found = await find_key(self._store, secret, hot=True)
+        # A key that was revoked while it was being read would otherwise stay on the ring for good.
+        if found is not None and before == self._emptied:
+            self._known.keep(digest, found)
+        return found
+
+
+WRONG_TRIES = 5
+PAUSE = timedelta(minutes=1)
+MOST_ADDRESSES = 1_000
+"""Callers whose wrong tries are remembered; the one that was quiet for longest is let go of."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Tries:
+    """Who guessed wrong lately, and how often in a row."""
+
+    wrong: OrderedDict[str, tuple[int, datetime]] = field(default_factory=OrderedDict)
+
+    def check(self, address: str, now: datetime) -> None:
+        count, last = self.wrong.get(address, (0, now))
+        if count < WRONG_TRIES:
+            return
+        if now - last < PAUSE:
+            raise TooMany("There were too many wrong tries.", hint="Wait a minute, then try again.")
+        del self.wrong[address]
+
+    def note(self, address: str, now: datetime) -> int:
+        """Remember a wrong try; how many there are by now."""
+        count, _ = self.wrong.pop(address, (0, now))
+        self.wrong[address] = (count + 1, now)
+        if len(self.wrong) > MOST_ADDRESSES:
+            self.wrong.popitem(last=False)
+        return count + 1
+
+
+class Logins:
+    """Coming in to the console of one app."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._tries = Tries()
+
+    async def invite(self, name: str, *, space: SpaceId = EVERY_SPACE) -> str:
+        """A one-time link for a person, who will be able to decide."""
+        link, now = new_link(self._app.tools.entropy), self._app.tools.clock()
+        until = now + timedelta(minutes=self._app.settings.now.auth.login_link_minutes)
+        guest = Session(
+            space=space, id=self._app.tools.new_id(), name=name[:100], role=Role.REVIEWER, seen_at=now
+        )
+        await make_link(self._app.store, guest, link=link, until=until)
+        return link
+
+    async def is_first(self) -> bool:
+        """Whether nobody ever logged in."""
+        return not await has_sessions(self._app.store)
+
+    async def enter(self, secret: str, *, address: str) -> tuple[Session, str]:
+        """The session of whoever shows this link or key, and its cookie."""
+        now = self._app.tools.clock()
+        self._tries.check(address, now)
+        cookie = new_cookie(self._app.tools.entropy)
+        session = await self._entered(secret.strip(), cookie=cookie, address=address, now=now)
+        if session is None:
+            await self._refuse(address, now)
+        assert session is not None, "refusing raises"
+        self._tries.wrong.pop(address, None)
+        return session, cookie
+
+    async def find(self, cookie: str) -> Session | None:
+        """The live session of a cookie."""
+        idle = timedelta(hours=self._app.settings.now.auth.session_hours)
+        return await find_session(self._app.store, cookie, now=self._app.tools.clock(), idle=idle)
+
+    async def leave(self, session: Session) -> None:
+        await end_session(self._app.store, session, at=self._app.tools.clock())
+
+    async def _entered(self, secret: str, *, cookie: str, address: str, now: datetime) -> Session | None:
+        key = await self._app.keyring.find(secret) if is_ours(secret) else None
+        async with self._app.store.transaction() as transaction:
+            if key is None:
+                session = await open_link(transaction, secret, cookie=cookie, at=now)
+            else:
+                session = self._person(key, now)
+                await open_session(transaction, session, cookie=cookie, key=key.id)
+            if session is not None:
+                await self._app.outbox.emit(
+                    transaction,
+                    "login",
+                    space=_told_in(session.space),
+                    subject=f"login:{session.id}",
+                    payload={"reviewer": session.name, "address": address},
+                )
+        return session
+
+    def _person(self, key: ApiKey, now: datetime) -> Session:
+        if key.role is Role.PROXY:
+            raise NotAuthorised("A key of role `proxy` only talks to models; it opens no console.")
+        return Session(
+            space=key.space, id=self._app.tools.new_id(), name=key.name, role=key.role, seen_at=now
+        )
+
+    async def _refuse(self, address: str, now: datetime) -> None:
+        count = self._tries.note(address, now)
+        async with self._app.store.transaction() as transaction:
+            await self._app.outbox.emit(
+                transaction,
+                "login_refused",
+                space=MAIN_SPACE,
+                subject=f"login:{address}"[:200],
+                payload={"address": address, "count": count},
+            )
+        raise NotAuthenticated(
+            "This is no link or key that opens the console; a link works once and not for long.",
+            hint="Get a new link with `festinger login`.",
+        )
+
+
+def _told_in(space: SpaceId) -> SpaceId:
+    return MAIN_SPACE if space == EVERY_SPACE else space
+
+
+ROOM = "spaces"
+"""The name under which changes of the list are counted."""
+
+
+class Directory:
+    """The spaces by name and by id."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._ids: dict[str, SpaceId] = {}
+
+    def find(self, name: str) -> SpaceId | None:
+        return self._ids.get(name)
+
+    def need(self, name: str) -> SpaceId:
+        """The id of the space that is called so; none is `NotFound`."""
+        found = self.find(name)
+        if found is None:
+            raise NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces list` shows them.")
+        return found
+
+    def ids(self) -> list[SpaceId]:
+        """Every space."""
+        return sorted(set(self._ids.values()))
+
+    async def reload(self, _change: Change | None = None) -> None:
+        found = await spaces(self._store)
+        self._ids = {space.id: space.id for space in found} | {space.name: space.id for space in found}

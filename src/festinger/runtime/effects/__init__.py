@@ -1,0 +1,1 @@
+"""What an approved proposal does, one effect a type."""

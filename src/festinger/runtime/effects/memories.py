@@ -1,0 +1,372 @@
+"""What does a yes do to memories?
+
+What a person may do to them by hand: merge, replace, put away, bring back, reword, part; or hold one more deeply than
+anything but a person may. Each is the deed of the room `memory`, in the name of the person who said yes, and is undone
+by that room's own undo.
+
+Which rows does a payload mean?
+
+Ids in payloads come from models and people; what is none is said before anything is looked up. Pure.
+
+How is it asked that something be forgotten, and what does a yes to that do?
+
+An agent may only ask, of what it sees itself, and names it by its id: a request must not say again what is to be
+forgotten. A yes forgets, with the person who said it as author. That cannot be taken back, and what is kept of it are
+ids alone.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from festinger.errors import BadInput, NotFound, UndoBlocked
+from festinger.ids import MemoryId, read_id
+from festinger.memory.changes import Effect as Held
+from festinger.memory.changes import find, find_all, lock_one, weigh
+from festinger.memory.confidence import Weight, reinforced
+from festinger.memory.deps import Desk
+from festinger.memory.edit import MOST_PARTS, Revised, archive, edit, merge, restore, say_anew, supersede
+from festinger.memory.erasure.erase import Eraser, forget_in
+from festinger.memory.erasure.selector import Selector, reach
+from festinger.memory.learn.decision import Action
+from festinger.memory.learn.write import hold_owners
+from festinger.memory.model import Memory, Place, Status
+from festinger.memory.query import seen_by
+from festinger.memory.undo import undo_in
+from festinger.proposals.model import Type
+from festinger.proposals.verdicts.apply import blocked
+from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Look, nothing_more, text_in
+from festinger.store.pool import Joined
+
+
+def id_in(payload: Mapping[str, Any], name: str) -> UUID:
+    """The id that a payload must have."""
+    return _read(payload.get(name), name)
+
+
+def ids_in(payload: Mapping[str, Any], name: str) -> list[MemoryId]:
+    """The ids that a payload must have, one at least."""
+    given = payload.get(name)
+    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+        raise BadInput(f"The payload must have a list of ids `{name}`.")
+    return [MemoryId(_read(each, name)) for each in dict.fromkeys(given)]
+
+
+def look_at(wanted: Iterable[UUID], found: Mapping[MemoryId, Memory], **more: Any) -> Look:
+    """What is there of some memories. Only forgetting takes one away."""
+    gone = tuple(named(each) for each in wanted if each not in found)
+    versions = {named(id_): memory.version for id_, memory in found.items()}
+    return Look(versions=versions, gone=gone, is_forgotten=bool(gone), **more)
+
+
+def named(memory: UUID) -> str:
+    """How a memory is called among the targets of a proposal."""
+    return f"memory:{memory}"
+
+
+def _read(value: object, name: str) -> UUID:
+    try:
+        return read_id(str(value))
+    except (BadInput, NotFound) as error:
+        raise BadInput(f"`{str(value)[:40]}` is no id; the payload must have one as `{name}`.") from error
+
+
+Found = Mapping[MemoryId, Memory]
+Doing = Callable[[Desk, Deed, Sequence[MemoryId]], Awaitable[Applied]]
+
+IDENTITY = 0.85
+"""Above this center a memory is part of who the agent is."""
+GAINS = (2.0, 5.0)
+
+REASON = "approved"
+
+
+class MemoryChange:
+    """Merge, supersede, archive, restore, edit or split."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def check(self, payload: Mapping[str, Any]) -> None:
+        op, ids = _op(payload), ids_in(payload, "ids")
+        fewest, most = _HOW_MANY[op]
+        if not fewest <= len(ids) <= most:
+            raise BadInput(f"`{op}` needs {fewest} ids{' or more' if most > fewest else ''}.")
+        if op == "edit":
+            text_in(payload, "text")
+        if op == "split":
+            _parts(payload)
+
+    async def look(self, deed: Deed) -> Look:
+        op, ids = _op(deed.payload), ids_in(deed.payload, "ids")
+        found = await find_all(deed.transaction, deed.space, ids)
+        is_done = len(found) == len(ids) and _is_done(op, ids, found, deed.payload)
+        return look_at(ids, found, is_done=is_done, payload=deed.payload, says=_SAYS[op])
+
+    async def apply(self, deed: Deed) -> Applied:
+        op, ids = _op(deed.payload), ids_in(deed.payload, "ids")
+        before = await find_all(deed.transaction, deed.space, ids)
+        done = await _OPS[op](replace(self._desk, store=Joined(deed.transaction)), deed, ids)
+        after = await find_all(deed.transaction, deed.space, ids)
+        return replace(done, before=_shown(before), after=_shown(after) | dict(done.after))
+
+    async def undo(self, deed: Deed, applied: Applied) -> Afterwards:
+        for part in applied.after.get("parts", []):
+            made = await lock_one(deed.transaction, deed.space, UUID(part))
+            if made.is_live:
+                joined = replace(self._desk, store=Joined(deed.transaction))
+                await archive(joined, deed.space, made.id, by=deed.by, reason="the split was undone")
+        await take_back(self._desk, deed, applied)
+        return nothing_more
+
+
+class IdentityPromotion:
+    """Hold a memory so deeply that it is part of who the agent is."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def check(self, payload: Mapping[str, Any]) -> None:
+        id_in(payload, "memory_id")
+        _gain(payload)
+
+    async def look(self, deed: Deed) -> Look:
+        memory = MemoryId(id_in(deed.payload, "memory_id"))
+        found = await find_all(deed.transaction, deed.space, [memory])
+        is_done = memory in found and _deepened(found[memory], _gain(deed.payload)) == found[memory].weight
+        says = f"Holds this memory more deeply, past {IDENTITY} and never past 0.95."
+        return look_at([memory], found, is_done=is_done, payload=deed.payload, says=says)
+
+    async def apply(self, deed: Deed) -> Applied:
+        held = await lock_one(deed.transaction, deed.space, id_in(deed.payload, "memory_id"))
+        if held.status is not Status.ACTIVE:
+            raise BadInput(f"A memory that is {held.status.value} cannot be held more deeply.")
+        deeper = _deepened(held, _gain(deed.payload))
+        belief = replace(held.belief, weight=deeper)
+        change = await weigh(
+            self._desk,
+            deed.transaction,
+            deed.space,
+            Held(memory=held.id, belief=belief),
+            by=deed.by,
+            reason="part of who the agent is",
+        )
+        return Applied(
+            before=_weight(held.id, held.weight),
+            after=_weight(held.id, deeper) | {"gained": deeper.alpha - held.weight.alpha},
+            changes=(str(change),),
+        )
+
+    async def undo(self, deed: Deed, applied: Applied) -> Afterwards:
+        """Put the weight back; where it was moved since, only what was gained here is taken away."""
+        try:
+            async with deed.transaction.savepoint():
+                await take_back(self._desk, deed, applied)
+        except UndoBlocked:
+            await self._take_gain(deed, applied)
+        return nothing_more
+
+    async def _take_gain(self, deed: Deed, applied: Applied) -> None:
+        held = await lock_one(deed.transaction, deed.space, UUID(applied.after["memory"]))
+        least = min(applied.before["alpha"], held.weight.alpha)
+        weight = Weight(alpha=max(least, held.weight.alpha - applied.after["gained"]), beta=held.weight.beta)
+        effect = Held(memory=held.id, belief=replace(held.belief, weight=weight))
+        reason = "no longer part of who the agent is"
+        await weigh(self._desk, deed.transaction, deed.space, effect, by=deed.by, reason=reason)
+
+
+async def take_back(desk: Desk, deed: Deed, applied: Applied) -> None:
+    """Undo the changes of an effect, the last one first."""
+    for change in reversed(applied.changes):
+        try:
+            await undo_in(desk, deed.transaction, deed.space, UUID(change), by=deed.by)
+        except UndoBlocked as error:
+            raise blocked(error) from error
+
+
+async def _merge(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
+    stays, changes = ids[0], []
+    for other in ids[1:]:
+        done = await merge(desk, deed.space, [stays, other], by=deed.by, reason=REASON)
+        stays = done.memory.id
+        changes.append(str(done.change))
+    return Applied(changes=tuple(changes))
+
+
+async def _supersede(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
+    old, new = ids
+    return _changed(await supersede(desk, deed.space, old, new, by=deed.by, reason=REASON))
+
+
+async def _archive(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
+    done = [await archive(desk, deed.space, each, by=deed.by, reason=REASON) for each in ids]
+    return _changed(*done)
+
+
+async def _restore(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
+    done = [await restore(desk, deed.space, each, by=deed.by, reason=REASON) for each in ids]
+    return _changed(*done)
+
+
+async def _edit(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
+    return _changed(await edit(desk, deed.space, ids[0], text_in(deed.payload, "text"), by=deed.by))
+
+
+async def _split(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
+    """Learn each part, then put the source away. Within a transaction there is no time for vectors: they come later."""
+    parted = await find(deed.transaction, deed.space, ids[0])
+    await hold_owners(deed.transaction, deed.space, [parted.agent_id])
+    source = await lock_one(deed.transaction, deed.space, ids[0])
+    said = await say_anew(desk, deed.transaction, [source], _parts(deed.payload))
+    done = await archive(desk, deed.space, source.id, by=deed.by, reason="parted")
+    fresh = [str(each.memory.id) for each in said if each.memory and each.action in _MADE]
+    return replace(_changed(done), after={"parts": fresh})
+
+
+_MADE = (Action.STORED, Action.REFINED, Action.SUPERSEDED, Action.PENDING, Action.CONFLICTED)
+"""What learning a part may have made; what only confirmed a memory that stood is not put away with the split."""
+
+_OPS: Mapping[str, Doing] = {
+    "merge": _merge,
+    "supersede": _supersede,
+    "archive": _archive,
+    "restore": _restore,
+    "edit": _edit,
+    "split": _split,
+}
+
+_HOW_MANY = {
+    "merge": (2, 20),
+    "supersede": (2, 2),
+    "archive": (1, 20),
+    "restore": (1, 20),
+    "edit": (1, 1),
+    "split": (1, 1),
+}
+
+_SAYS = {
+    "merge": "Folds these memories into one.",
+    "supersede": "Lets the second memory stand in place of the first.",
+    "archive": "Puts these memories away; they are not recalled any more.",
+    "restore": "Brings these memories back.",
+    "edit": "Gives this memory other words.",
+    "split": "Parts this memory into several and puts it away.",
+}
+
+
+def _op(payload: Mapping[str, Any]) -> str:
+    op = payload.get("op")
+    if op not in _OPS:
+        raise BadInput(
+            f"`{str(op)[:40]}` is nothing that is done to memories.", hint=f"Say {', '.join(_OPS)}."
+        )
+    return str(op)
+
+
+def _parts(payload: Mapping[str, Any]) -> list[str]:
+    """The texts into which a memory is parted: a list, or one text with a part a line."""
+    given = payload.get("texts", payload.get("text"))
+    texts = given.splitlines() if isinstance(given, str) else given
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise BadInput("To split, the payload must have the parts as `texts`.")
+    parts = [each.strip() for each in texts if each.strip()]
+    if not 2 <= len(parts) <= MOST_PARTS:
+        raise BadInput(f"A memory is parted into 2 to {MOST_PARTS} texts.")
+    return parts
+
+
+def _is_done(op: str, ids: Sequence[MemoryId], found: Found, payload: Mapping[str, Any]) -> bool:
+    """Whether the memories are already as the change would leave them."""
+    first = found[ids[0]]
+    match op:
+        case "archive":
+            return all(found[each].status is Status.ARCHIVED for each in ids)
+        case "restore":
+            return all(found[each].status is Status.ACTIVE for each in ids)
+        case "edit":
+            return first.content == payload.get("text")
+        case "merge":
+            return sum(found[each].is_live for each in ids) < 2
+    return not first.is_live
+
+
+def _changed(*done: Revised) -> Applied:
+    return Applied(changes=tuple(str(each.change) for each in done if each.change))
+
+
+def _shown(memories: Found) -> dict[str, Any]:
+    """What is kept of memories: their state. Their words stand in the room's own changes, where forgetting finds them."""
+    return {
+        str(id_): {"status": each.status.value, "version": each.version} for id_, each in memories.items()
+    }
+
+
+def _gain(payload: Mapping[str, Any]) -> float:
+    gain = payload.get("gain", GAINS[0])
+    if gain not in GAINS:
+        raise BadInput(f"The gain is {GAINS[0]} or {GAINS[1]}.")
+    return float(gain)
+
+
+def _deepened(memory: Memory, gain: float) -> Weight:
+    """The weight past the bound that only a person may let it pass, if the gain carries it there."""
+    return reinforced(memory.weight, gain, immutable=memory.immutable, ceiling=memory.belief.weight_ceiling)
+
+
+def _weight(memory: MemoryId, weight: Weight) -> dict[str, Any]:
+    return {"memory": str(memory), "alpha": weight.alpha, "beta": weight.beta, "center": weight.center}
+
+
+CATEGORY, SCOPE = "safety", "memory"
+
+
+async def request_to_forget(desk: Desk, place: Place, memory: UUID, *, reason: str) -> dict[str, Any]:
+    """What is to be proposed so that a memory is forgotten. One that this agent does not see is `NotFound`."""
+    async with desk.store.transaction() as transaction:
+        found = seen_by(place, await find(transaction, place.space, memory))
+    return {
+        "what": f"Forget memory {found.id}",
+        "category": CATEGORY,
+        "scope": SCOPE,
+        "type": Type.FORGET_REQUEST.value,
+        "why": reason,
+        "payload": {"memory_ids": [str(found.id)], "reason": reason},
+    }
+
+
+class ForgetRequest:
+    def __init__(self, eraser: Eraser) -> None:
+        self._eraser = eraser
+
+    def check(self, payload: Mapping[str, Any]) -> None:
+        ids_in(payload, "memory_ids")
+        text_in(payload, "reason")
+
+    async def look(self, deed: Deed) -> Look:
+        ids = ids_in(deed.payload, "memory_ids")
+        found = await find_all(deed.transaction, deed.space, ids)
+        says = "Forgets these memories and all that derives from them. This cannot be undone."
+        seen = look_at(ids, found, payload=deed.payload, says=says)
+        return replace(seen, is_forgotten=not found, gone=seen.gone if not found else ())
+
+    async def apply(self, deed: Deed) -> Applied:
+        ids = tuple(ids_in(deed.payload, "memory_ids"))
+        meant = await reach(deed.transaction, deed.space, Selector(ids=ids))
+        joined = replace(self._eraser.desk, store=Joined(deed.transaction))
+        plan = await forget_in(
+            replace(self._eraser, desk=joined),
+            deed.transaction,
+            deed.space,
+            meant,
+            reason=text_in(deed.payload, "reason"),
+            by=deed.by,
+        )
+        return Applied(after=plan.as_json())
+
+    async def undo(self, deed: Deed, applied: Applied) -> Afterwards:
+        raise UndoBlocked(
+            "What was forgotten cannot be brought back.",
+            hint="Say it again, if it is to be known.",
+            changes=[],
+        )

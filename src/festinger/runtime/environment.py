@@ -1,0 +1,130 @@
+"""What does a process take from the operating system?
+
+Time, durations, chance, unguessable bytes and new ids, in one value, so that a test or a demo can hand in its
+own. Nothing else in Festinger asks the system for these.
+
+Where does this deployment keep its things, and which key seals them?
+
+Known before any room is open and without loading one: a door asks for the key before it listens.
+
+The file by which commands find the server that runs on this home.
+
+`serve` writes `server.json` into the home while its store is open: its address, its process, and a key that is made anew
+for each run and kept nowhere else. Whoever can read the file (mode 0600) can also open the store, so the key gives its
+reader no new right. It is no secret to send to that address: only the process that made it accepts it.
+"""
+
+import hashlib
+import json
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import structlog
+
+from festinger.clock import Clock, Stopwatch, system_clock, system_stopwatch
+from festinger.ids import NewId, id_maker
+from festinger.settings.live import LiveSettings
+from festinger.settings.master_key import Entropy, MasterKey, master_key, system_entropy
+from festinger.store.paths import Layout, default_home, make_folder, open_private
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    clock: Clock = system_clock
+    stopwatch: Stopwatch = system_stopwatch
+    chance: random.Random = field(default_factory=random.SystemRandom)
+    entropy: Entropy = system_entropy
+    new_id: NewId
+
+    @classmethod
+    def of_this_machine(cls) -> "Tools":
+        return cls(new_id=id_maker(system_clock, random.SystemRandom()))
+
+
+def home_of(settings: LiveSettings) -> Path:
+    own = settings.now.home
+    return Path(own).expanduser() if own else default_home(euid=os.geteuid(), person=Path.home())
+
+
+def master_key_of(settings: LiveSettings, tools: Tools) -> MasterKey:
+    """The master key of this deployment, made at the first start."""
+    return master_key(
+        settings.deployment.environment,
+        Path(settings.now.secrets.key_file),
+        data=Layout(home=home_of(settings)).data,
+        entropy=tools.entropy,
+    )
+
+
+log = structlog.get_logger(room="app")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalServer:
+    url: str
+    pid: int
+    store: str
+    """Which store it has open, as a hash: commands on another store must not ask it."""
+    key: str = field(repr=False)
+
+
+def store_mark(settings: "LiveSettings") -> str:
+    """The mark of the store that these settings name."""
+    url = settings.now.database_url
+    return hashlib.sha256(url.get_secret_value().encode() if url else b"").hexdigest()
+
+
+def base_of(host: str, port: int) -> str:
+    """The address under which a person on this machine reaches a server that listens on `host`."""
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104 - a bind address that is compared, not bound
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def find_server(home: Path, *, store: str) -> LocalServer | None:
+    """The server that runs on this home and has this store open, if its process is alive."""
+    try:
+        found = LocalServer(**json.loads(Layout(home=home).server.read_bytes()))
+        os.kill(found.pid, 0)
+    except (OSError, ValueError, TypeError):
+        # Not there, not ours to read, half of another version, or of a process that is gone.
+        return None
+    return found if found.store == store else None
+
+
+@contextmanager
+def announced(home: Path, server: LocalServer | None) -> Iterator[None]:
+    """Let commands find the server while the block runs. Without the file they open the store themselves."""
+    path = Layout(home=home).server
+    if server is not None:
+        try:
+            make_folder(home)
+            _write(path, server)
+        except OSError as error:
+            log.warning("commands will not find this server", path=str(path), why=error.strerror)
+    try:
+        yield
+    finally:
+        if server is not None and _is_of(path, server):
+            path.unlink(missing_ok=True)
+
+
+def _write(path: Path, server: LocalServer) -> None:
+    beside = path.with_name(f"{path.name}.{server.pid}")
+    beside.unlink(missing_ok=True)
+    with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w") as file:
+        json.dump(asdict(server), file)
+    # Renamed, so that nobody reads half of it and an older file's mode does not stay.
+    beside.replace(path)
+
+
+def _is_of(path: Path, server: LocalServer) -> bool:
+    """Whether the file is still the one that this server wrote; a second server may have replaced it."""
+    try:
+        return bool(json.loads(path.read_bytes())["key"] == server.key)
+    except (OSError, ValueError, KeyError):
+        return False

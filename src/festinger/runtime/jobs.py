@@ -1,0 +1,146 @@
+"""Which work does the house itself need, whatever its rooms hold?
+
+Removes what is old enough and makes the automatic backup. Registered once, at wiring.
+
+How do events become work?
+
+Events and jobs know nothing of each other; here they are joined. Each delivery of an event is a job, inserted
+in the transaction of the change; a job that is given up is told as an event, in the transaction that gives it
+up.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from festinger.events.erase import prune_events
+from festinger.events.event import Delivery
+from festinger.events.outbox import Outbox, abandon, bury, deliver
+from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.jobs.attempt import Redact, Setting
+from festinger.jobs.dead_letters import prune_jobs
+from festinger.jobs.model import End, Ending, Priority, Queue, Run
+from festinger.jobs.queue import Asked, Jobs
+from festinger.runtime.environment import Tools
+from festinger.store.backup.backup import automatic_backup, read
+from festinger.store.paths import Layout
+from festinger.store.pool import Store, Transaction
+from festinger.store.repositories.exchanges import prune_sessions
+from festinger.store.repositories.request_log import prune_requests
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+
+PRUNE_EVENTS = "prune_events"
+PRUNE_JOBS = "prune_jobs"
+PRUNE_REQUESTS = "prune_requests"
+BACKUP = "backup"
+
+QUIET_HOUR = "17 3 * * *"
+"""When old rows are removed: at night, and not at the full hour that everybody else chooses."""
+
+QUIET = timedelta(days=30)
+"""A session that was quiet for so long is not known again."""
+
+
+def register_housekeeping(app: "App") -> None:
+    """Make the house's own jobs known."""
+
+    async def old_events(run: Run) -> int:
+        async def report(done: int) -> None:
+            await run.report(done, note="old events removed")
+
+        return await prune_events(app.store, app.settings.now.events, now=app.tools.clock(), report=report)
+
+    async def old_jobs(run: Run) -> int:
+        return await prune_jobs(app.jobs.desk, run)
+
+    async def old_requests(run: Run) -> int:
+        now, days = app.tools.clock(), app.settings.now.proxy.request_log_days
+        removed = await prune_requests(app.store, before=now - timedelta(days=days))
+        await run.report(removed, note="old lines of the request log removed")
+        return removed + await prune_sessions(app.store, before=now - QUIET)
+
+    async def backup(_run: Run) -> None:
+        keep = app.settings.now.store.backup_keep
+        folder = Layout(home=app.home).backups
+        made = await automatic_backup(app.url, folder, keep=keep, clock=app.tools.clock)
+        await tell_of_backup(app, made)
+
+    app.jobs.register(PRUNE_EVENTS, old_events, queue=Queue.SLEEP, schedule=QUIET_HOUR)
+    app.jobs.register(PRUNE_JOBS, old_jobs, queue=Queue.SLEEP, schedule=QUIET_HOUR)
+    app.jobs.register(PRUNE_REQUESTS, old_requests, queue=Queue.SLEEP, schedule=QUIET_HOUR)
+    app.jobs.register(BACKUP, backup, queue=Queue.SLEEP, schedule="store.backup_schedule")
+
+
+async def tell_of_backup(app: "App", file: Path) -> None:
+    manifest = read(file)
+    async with app.store.transaction() as transaction:
+        await app.outbox.emit(
+            transaction,
+            "backup_made",
+            space=MAIN_SPACE,
+            subject="backup",
+            payload={"file": file.name, "bytes": manifest.bytes, "sha256": manifest.sha256},
+        )
+
+
+DELIVER = "deliver_event"
+
+
+class Deliveries:
+    """An outbox whose deliveries are jobs, and jobs whose deaths are events."""
+
+    def __init__(self, store: Store, tools: Tools, *, setting: Setting, redact: Redact) -> None:
+        self._store = store
+        self._clock = tools.clock
+        self.outbox = Outbox(clock=tools.clock, new_id=tools.new_id, deliver=self._ask)
+        self.jobs = Jobs(
+            store,
+            clock=tools.clock,
+            stopwatch=tools.stopwatch,
+            chance=tools.chance,
+            setting=setting,
+            redact=redact,
+            watch=self._ended,
+        )
+        self.jobs.register(DELIVER, self._deliver)
+
+    async def _ask(self, transaction: Transaction, deliveries: Sequence[Delivery]) -> None:
+        asked = [
+            Asked(
+                queue=delivery.queue,
+                lock=delivery.lock,
+                priority=Priority.NEW_STATEMENT if delivery.is_first else Priority.USUAL,
+                ids={
+                    "space": delivery.space,
+                    "event": str(delivery.event),
+                    "subscriber": delivery.subscriber,
+                },
+            )
+            for delivery in deliveries
+        ]
+        await self.jobs.defer_all(transaction, DELIVER, asked)
+
+    async def _deliver(self, _run: Run, *, space: str, event: str, subscriber: str) -> None:
+        await deliver(self._store, self.outbox, space=space, event=event, subscriber=subscriber)
+
+    async def _ended(self, transaction: Transaction, ending: Ending) -> None:
+        if ending.name != DELIVER:
+            await self._tell_of(transaction, ending)
+        elif ending.end is End.DEAD:
+            await bury(transaction, self.outbox, **ending.ids, error=ending.text)
+        else:
+            await abandon(transaction, **ending.ids, note=ending.text, now=self._clock())
+
+    async def _tell_of(self, transaction: Transaction, ending: Ending) -> None:
+        if ending.end is End.DEAD:
+            await self.outbox.emit(
+                transaction,
+                "job_dead",
+                space=SpaceId(ending.ids.get("space", MAIN_SPACE)),
+                subject=f"job:{ending.name}",
+                payload={"job": ending.job, "name": ending.name, "error": ending.error},
+            )

@@ -1,0 +1,154 @@
+"""What is written down when a process begins and ends?
+
+Its row in the ledger of runs, the crashes that it finds there, and the new shape of the database if its start
+brought one: one transaction, with the events that tell of it. A process that cannot write its end is taken for
+crashed by the next one, which is the truth as far as anybody can know it.
+
+What runs beside the requests of this process?
+
+Tasks that live as long as the app. One that ends by an error of ours is logged; none outlives the app.
+
+What is written down after an answer was given?
+
+What somebody recalled or read is noted beside the requests: an answer waits for none of it. Whoever builds on what
+was noted, a report on a recall above all, waits until everything that was begun before is written.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import structlog
+
+from festinger import __version__
+from festinger.errors import FestingerError, StoreDown
+from festinger.ids import MAIN_SPACE
+from festinger.store.connection import end_all
+from festinger.store.pool import Transaction
+from festinger.store.repositories.spaces import Run, begin, end
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+
+log = structlog.get_logger(room="app")
+
+END_SECONDS = 2.0
+"""How long a process that stops waits for a store that does not answer."""
+
+
+async def begin_life(app: "App", migrations: Sequence[str]) -> Run:
+    """Write that this process lives, and tell of those that died; `migrations` are the names of all there are."""
+    run = Run(
+        id=app.tools.new_id(),
+        door=app.door,
+        version=__version__,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        started_at=app.tools.clock(),
+        pins=app.settings.pinned,
+    )
+    async with app.store.transaction() as transaction:
+        for crashed in await begin(transaction, run):
+            await _tell_of_crash(app, transaction, crashed)
+        if app.applied:
+            await _tell_of_shape(app, transaction, before=shape_before(app.applied, migrations))
+    return run
+
+
+async def end_life(app: "App", run: Run) -> None:
+    """Write that this process ends well. With the store away that cannot be written, and the end goes on."""
+    try:
+        async with asyncio.timeout(END_SECONDS):
+            await end(app.store, run.id, at=app.tools.clock())
+    except (StoreDown, TimeoutError) as error:
+        log.warning("end of this process not written down", run=str(run.id), error=type(error).__name__)
+
+
+def shape_before(applied: Sequence[str], migrations: Sequence[str]) -> str | None:
+    """The migration that the database had reached before these were applied; none if it was empty."""
+    first = migrations.index(applied[0])
+    return migrations[first - 1] if first else None
+
+
+async def _tell_of_crash(app: "App", transaction: Transaction, crashed: Run) -> None:
+    await app.outbox.emit(
+        transaction,
+        "process_crashed",
+        space=MAIN_SPACE,
+        subject=f"run:{crashed.id}",
+        payload={"run": str(crashed.id)},
+    )
+
+
+async def _tell_of_shape(app: "App", transaction: Transaction, *, before: str | None) -> None:
+    await app.outbox.emit(
+        transaction,
+        "schema_migrated",
+        space=MAIN_SPACE,
+        subject="schema",
+        payload={"from": before, "to": app.applied[-1]},
+    )
+
+
+Result = TypeVar("Result")
+
+AGAIN_SECONDS = 1.0
+"""What a task is given to end its own tasks before it is told again."""
+
+
+class Background:
+    """The tasks of one app."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+        """Run it beside everything else."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    async def stop(self) -> None:
+        """Cancel what still runs and wait until it is gone."""
+        await end_all(self._tasks, again_after=AGAIN_SECONDS)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, FestingerError):
+            log.warning("background work failed", error=error.message)
+        elif error is not None:
+            log.error("background work failed", exc_info=error)
+
+
+LAST_WORDS_SECONDS = 2.0
+"""What is still being written when the house closes gets as long."""
+
+
+class Afterwards:
+    """The notes of one app that are being written."""
+
+    def __init__(self) -> None:
+        self._writing: set[asyncio.Task[Any]] = set()
+
+    def write(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Have it written beside everything else."""
+        task = asyncio.create_task(work)
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def written(self) -> None:
+        """Wait for everything that was begun before now."""
+        if self._writing:
+            await asyncio.wait(set(self._writing))
+
+    async def finish(self) -> None:
+        """Wait a moment for what is still being written, and let the rest go."""
+        if self._writing:
+            await asyncio.wait(set(self._writing), timeout=LAST_WORDS_SECONDS)
+        for task in set(self._writing):
+            task.cancel()

@@ -1,0 +1,424 @@
+"""How is the memory joined to the rest of the house?
+
+Builds what the room needs, seats the judges, makes its jobs known and lets it settle the conflicts of the world's
+queue. Pairs that wait for a model are judged by a job, tried again as their time comes, and answered by people at
+the doors; vectors that were missing come by themselves.
+
+How are episodes and censors joined to the rest of the house?
+
+What the proxy captured goes into episodes; those that end are summed up by a job that asks the model, and by a second
+one that takes their own words when the model has had its time. Silent ones are closed each minute, and those that
+this process kept are closed with it. Censors are held in memory and loaded again when anybody changes one.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from festinger.embedding.embedder import Embedder
+from festinger.errors import NotFound, StoreDown
+from festinger.events.event import Event
+from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Origin, SessionId, SpaceId
+from festinger.jobs.model import Queue, Run
+from festinger.judge.cascade import Terms as JudgeTerms
+from festinger.judge.cascade import retry
+from festinger.judge.model import Judgement, Pair, Waiting
+from festinger.judge.records import Desk as JudgeDesk
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Model, Purpose
+from festinger.memory.censors.check import ROOM, Watch
+from festinger.memory.censors.escalation import escalate_censor, is_warning
+from festinger.memory.conflicts import settle, unsettle
+from festinger.memory.deps import Desk, Judges, Terms
+from festinger.memory.edit import RECHECK
+from festinger.memory.episodes.episode import ClosedBy, State
+from festinger.memory.episodes.lessons import ask_for_summary, sum_up, summarise, take_up, tie_decision
+from festinger.memory.episodes.repair import SUMMARISE
+from festinger.memory.episodes.store import (
+    SUM_UP,
+    close,
+    close_stale,
+    cut_old_turns,
+    keep_exchange,
+    kept_since,
+    page,
+)
+from festinger.memory.extract.model_reader import read_turn
+from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.memory.late_judgements import (
+    JUDGE,
+    embed_missing,
+    judge_pairs,
+    load_pair,
+    recheck,
+    settle_pair,
+)
+from festinger.memory.learn.candidates import INDEX
+from festinger.memory.learn.decision import Action
+from festinger.memory.learn.intake import prune_keys
+from festinger.memory.learn.store import EMBED
+from festinger.memory.model import Place
+from festinger.retrieval.maintenance import forget_old_turns
+from festinger.runtime.erasure import ban_of, giving_back
+from festinger.runtime.lifecycle import END_SECONDS
+from festinger.store.pool import Transaction
+from festinger.store.repositories.exchanges import cut_messages, messages
+from festinger.store.vectors import VectorModel, ensure_index
+from festinger.text.blocks import Mark, without_blocks
+from festinger.world.conflicts import Conflict
+from festinger.world.decisions import Verdict
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+
+CLOSE_IDLE = "close_idle_episodes"
+KEEP = "keep_episode"
+LEARN_TURN = "learn_turn"
+READ_TURN = "read_turn"
+TIE = "tie_decision"
+ESCALATE = "escalate_censor"
+CUT = "cut_episode_turns"
+
+EACH_MINUTE = "* * * * *"
+EPISODES_NIGHTLY = "57 3 * * *"
+MOST_SESSIONS = 1_000
+"""Sessions that are closed with a process at most."""
+WRITING_LIMIT = timedelta(minutes=10)
+
+
+def register_conversing(app: "App", room: "MemoryRoom") -> None:
+    """Make the jobs and subscribers of episodes and censors known."""
+    _register_episodes(app, room)
+    _register_turns(app, room)
+    _register_censors(app, room)
+
+
+def _register_episodes(app: "App", room: "MemoryRoom") -> None:
+    desk = room.desk
+
+    async def keep(transaction: Transaction, event: Event) -> None:
+        await keep_exchange(desk, transaction, event)
+        remember_session(room, event.space, event.session or "")
+
+    async def ask(transaction: Transaction, event: Event) -> None:
+        await ask_for_summary(desk, transaction, event)
+
+    async def tie(transaction: Transaction, event: Event) -> None:
+        conflict = UUID(event.payload["conflict"])
+        await tie_decision(desk, transaction, event, target="conflict", id_=conflict)
+
+    async def by_model(_run: Run, *, space: str, episode: str) -> None:
+        with suppress(NotFound):  # forgotten meanwhile
+            await summarise(desk, SpaceId(space), UUID(episode))
+
+    async def by_words(_run: Run, *, space: str, episode: str) -> None:
+        with suppress(NotFound):
+            await sum_up(desk, SpaceId(space), UUID(episode))
+
+    async def close_idle(_run: Run) -> None:
+        for space in app.directory.ids():
+            await close_stale(desk, space)
+            await take_up(desk, space)
+
+    async def cut(_run: Run) -> None:
+        for space in app.directory.ids():
+            if before := kept_since(desk, space):
+                await cut_old_turns(desk, space)
+                await forget_old_turns(app.recall.desk, space)
+                await cut_messages(app.store, space, before=before)
+
+    app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True)
+    app.outbox.subscribe("episode_closed", SUMMARISE, ask)
+    app.outbox.subscribe("conflict_decided", TIE, tie, wants=has_session)
+    # A model may take minutes; the episode's own words must not wait behind it.
+    app.jobs.register(SUMMARISE, by_model, queue=Queue.JUDGE, limit=WRITING_LIMIT)
+    app.jobs.register(SUM_UP, by_words, queue=Queue.LEARN)
+    app.jobs.register(CLOSE_IDLE, close_idle, queue=Queue.SLEEP, schedule=EACH_MINUTE)
+    app.jobs.register(CUT, cut, queue=Queue.SLEEP, schedule=EPISODES_NIGHTLY)
+
+
+def _register_turns(app: "App", room: "MemoryRoom") -> None:
+    """What persons state in captured turns is learned, unless the proxy did that when it was said."""
+    desk = room.desk
+
+    async def learn_later(transaction: Transaction, event: Event) -> None:
+        turns = [each["id"] for each in event.payload["messages"] if each["origin"] == Origin.PERSON]
+        unread = [turn for turn in turns if (event.space, UUID(turn)) not in room.turns]
+        where = {
+            "space": event.space,
+            "agent": event.agent or DEFAULT_AGENT,
+            "session": event.payload["session"],
+        }
+        has_model = await desk.writer(event.space) is not None
+        for turn in turns:
+            if turn in unread:
+                await desk.ask(transaction, LEARN_TURN, **where, turn=turn)
+            if has_model:
+                await desk.ask(transaction, READ_TURN, **where, turn=turn)
+
+    async def said(space: SpaceId, turn: str) -> PersonTurn | None:
+        async with app.store.transaction() as transaction:
+            message = (await messages(transaction, space, [UUID(turn)])).get(UUID(turn))
+        return None if message is None else PersonTurn(id=message.id, text=message.text)
+
+    async def learn_now(_run: Run, *, space: str, agent: str, session: str, turn: str) -> None:
+        place = Place(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
+        found = await said(place.space, turn)
+        if found is not None and room.note_turn(place.space, found.id):
+            await learn_turn(desk, place, found)
+
+    async def read_again(_run: Run, *, space: str, agent: str, session: str, turn: str) -> None:
+        place = Place(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
+        if (found := await said(place.space, turn)) is not None:
+            await read_turn(desk, place, found)
+
+    app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True)
+    app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)
+    # A model may take minutes: what rules read must not wait behind it.
+    app.jobs.register(READ_TURN, read_again, queue=Queue.JUDGE, limit=WRITING_LIMIT)
+
+
+def _register_censors(app: "App", room: "MemoryRoom") -> None:
+    async def escalate(transaction: Transaction, event: Event) -> None:
+        await escalate_censor(room.desk, transaction, event)
+
+    app.outbox.subscribe("censor_triggered", ESCALATE, escalate, wants=is_warning)
+    app.listener.on_change(ROOM, room.watch.changed)
+
+
+def remember_session(room: "MemoryRoom", space: SpaceId, session: str) -> None:
+    """Note whose episode this process keeps. Of too many the oldest are left to silence."""
+    room.sessions.pop((space, session), None)
+    room.sessions[space, session] = None
+    while len(room.sessions) > MOST_SESSIONS:
+        del room.sessions[next(iter(room.sessions))]
+
+
+def has_session(event: Event) -> bool:
+    """Whether something was decided within a conversation."""
+    return bool(event.session)
+
+
+def keep_conversing(stack: AsyncExitStack, app: "App", room: "MemoryRoom") -> None:
+    """Close what this process kept of conversations when it ends."""
+    stack.push_async_callback(_close_all, app, room)
+
+
+async def _close_all(app: "App", room: "MemoryRoom") -> None:
+    """Close the episodes of this process. With the store away silence closes them later."""
+    with suppress(StoreDown, TimeoutError):
+        async with asyncio.timeout(END_SECONDS):
+            for space, session in sorted(room.sessions):
+                await close_session(room, SpaceId(space), session)
+
+
+async def close_session(room: "MemoryRoom", space: SpaceId, session: str) -> None:
+    """Close the open episodes of a session because the process ends."""
+    for episode in await page(room.desk, space, session=session, state=State.OPEN):
+        await close(room.desk, space, episode.id, by=ClosedBy.SHUTDOWN)
+
+
+EMBED_EVERYWHERE = "embed_everywhere"
+RETRY = "retry_judgements"
+TEND = "tend_memory"
+EACH_FIVE_MINUTES = "*/5 * * * *"
+MEMORY_NIGHTLY = "51 3 * * *"
+
+TABLE = "memory_vector"
+SEARCHED = "store"
+"""The purpose whose vectors are searched."""
+
+MOST_TURNS = 10_000
+
+JUDGING_LIMIT = timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRoom:
+    """The memory of every space, as this process opens it."""
+
+    desk: Desk
+    judges: Judges
+    watch: Watch
+    """The censors in force."""
+    sessions: dict[tuple[SpaceId, str], None] = field(default_factory=dict)
+    """Sessions whose episodes this process keeps, the latest last."""
+    turns: OrderedDict[tuple[SpaceId, UUID], None] = field(default_factory=OrderedDict)
+    """Turns that this process has read statements from, so that nobody reads them again."""
+
+    def note_turn(self, space: SpaceId, turn: UUID) -> bool:
+        """Whether nobody has read this turn yet; whoever asks reads it."""
+        if (space, turn) in self.turns:
+            return False
+        self.turns[space, turn] = None
+        while len(self.turns) > MOST_TURNS:
+            self.turns.popitem(last=False)
+        return True
+
+    def forget_turn(self, space: SpaceId, turn: UUID) -> None:
+        """Reading a turn failed: somebody else may try."""
+        self.turns.pop((space, turn), None)
+
+    async def settle(
+        self, transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: Verdict
+    ) -> dict[str, Any]:
+        """Carry out a verdict on two memories, within the transaction that closes their conflict."""
+        return await settle(self.desk, transaction, space, conflict=conflict, verdict=verdict)
+
+    async def unsettle(self, transaction: Transaction, space: SpaceId, conflict: Conflict, by: str) -> None:
+        """Take back what a verdict on two memories did."""
+        await unsettle(self.desk, transaction, space, conflict=conflict, by=by)
+
+
+def seat_judges(app: "App") -> Judges:
+    """The judges of this house: rules, and the model that a space chose."""
+
+    async def model_for(space: SpaceId) -> Model | None:
+        return await app.model(Purpose.JUDGE, Caller(space=space))
+
+    def judge_terms(space: SpaceId) -> JudgeTerms:
+        chosen = app.settings.for_space(space).judge
+        return JudgeTerms(accept=chosen.accept, calls_per_hour=chosen.calls_per_hour)
+
+    return Judges(
+        JudgeDesk(
+            store=app.store,
+            outbox=app.outbox,
+            clock=app.tools.clock,
+            new_id=app.tools.new_id,
+            max_tries=lambda space: app.settings.for_space(space).judge.max_tries,
+        ),
+        stopwatch=app.tools.stopwatch,
+        terms=judge_terms,
+        model_for=model_for,
+    )
+
+
+def build_memory(app: "App") -> MemoryRoom:
+    """The room, with everything that it takes from the house."""
+
+    def terms(space: SpaceId) -> Terms:
+        chosen = app.settings.for_space(space)
+        return Terms(
+            memory=chosen.memory,
+            accept=chosen.judge.accept,
+            initial_confidence=chosen.outcomes.initial_confidence,
+            episodes=chosen.episodes,
+        )
+
+    async def writer(space: SpaceId) -> Model | None:
+        return await app.model(Purpose.WRITE, Caller(space=space))
+
+    def embedder() -> Embedder | None:
+        return app.embedder
+
+    async def ask(transaction: Transaction, job: str, *, at: datetime | None = None, **ids: Any) -> None:
+        name = ":".join([job, *map(str, ids.values())])
+        await app.jobs.defer(transaction, job, lock=name, queueing_lock=name, at=at, **ids)
+
+    def without_ours(text: str) -> str:
+        return without_blocks(text, Mark(label=app.settings.now.proxy.label))
+
+    async def surfaced(place: Place, turns: int) -> Collection[MemoryId]:
+        return await app.outcomes.surfaced(place, turns)
+
+    async def outcomes_of(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
+        return await app.outcomes.outcomes_of(space, memory)
+
+    def on_read(place: Place, memories: Sequence[UUID]) -> None:
+        app.afterwards.write(app.outcomes.note_reads(place, memories))
+
+    def stored(space: SpaceId) -> None:
+        app.recall.holdings.stored(space)
+
+    judges = seat_judges(app)
+    desk = Desk(
+        store=app.store,
+        outbox=app.outbox,
+        clock=app.tools.clock,
+        stopwatch=app.tools.stopwatch,
+        new_id=app.tools.new_id,
+        terms=terms,
+        embedder=embedder,
+        panel=judges,
+        world=app.world.desk,
+        surfaced=surfaced,
+        outcomes_of=outcomes_of,
+        give_back=giving_back(app),
+        on_read=on_read,
+        ask=ask,
+        without_blocks=without_ours,
+        stored=stored,
+        writer=writer,
+        encoder=lambda: app.clause_encoder,
+        is_forgotten=ban_of(app),
+    )
+    return MemoryRoom(desk=desk, judges=judges, watch=Watch(desk=desk))
+
+
+def register_memory(app: "App", room: MemoryRoom) -> None:
+    """Make the room's jobs and its subscriber known."""
+    desk = room.desk
+
+    async def judge(_run: Run, *, space: str, memory: str) -> None:
+        await judge_pairs(desk, SpaceId(space), UUID(memory))
+
+    async def look_again(_run: Run, *, space: str, memory: str) -> None:
+        await recheck(desk, SpaceId(space), UUID(memory))
+
+    async def embed_space(run: Run, *, space: str) -> int:
+        async def report(done: int) -> None:
+            await run.report(done, note="memories embedded")
+
+        return await embed_missing(desk, SpaceId(space), report=report)
+
+    async def embed_everywhere(run: Run) -> None:
+        for space in app.directory.ids():
+            await embed_space(run, space=space)
+
+    async def index(_run: Run, *, model: str, dims: int) -> None:
+        await ensure_index(app.store, TABLE, VectorModel(name=model, dims=dims), purpose=SEARCHED)
+
+    async def tend(_run: Run) -> None:
+        for space in app.directory.ids():
+            await prune_keys(desk, space)
+
+    app.jobs.register(JUDGE, judge, queue=Queue.JUDGE, limit=JUDGING_LIMIT)
+    app.jobs.register(RECHECK, look_again)
+    app.jobs.register(EMBED, embed_space)
+    app.jobs.register(EMBED_EVERYWHERE, embed_everywhere, queue=Queue.SLEEP, schedule=EACH_FIVE_MINUTES)
+    app.jobs.register(INDEX, index, queue=Queue.INDEX, limit=timedelta(hours=6))
+    app.jobs.register(TEND, tend, queue=Queue.SLEEP, schedule=MEMORY_NIGHTLY)
+    _register_waiting(app, room)
+    register_conversing(app, room)
+
+
+def _register_waiting(app: "App", room: MemoryRoom) -> None:
+    """What waits for a judge: asked at once in a job, and again when its time comes."""
+
+    async def ask_judges(transaction: Transaction, event: Event) -> None:
+        await room.desk.ask(transaction, JUDGE, space=event.space, memory=event.payload["memory"])
+
+    async def try_again(_run: Run) -> None:
+        for space in app.directory.ids():
+            await retry(room.judges, space, load=load, settle=settled)
+
+    async def load(space: SpaceId, waiting: Waiting) -> Pair | None:
+        return await load_pair(room.desk, space, waiting)
+
+    async def settled(space: SpaceId, pair: Pair, judgement: Judgement) -> object:
+        return await settle_pair(room.desk, space, pair, judgement)
+
+    app.outbox.subscribe("fact_learned", JUDGE, ask_judges, wants=is_pending)
+    app.jobs.register(RETRY, try_again, queue=Queue.JUDGE, schedule=EACH_MINUTE, limit=JUDGING_LIMIT)
+
+
+def is_pending(event: Event) -> bool:
+    """Whether somebody must be asked about what was learnt."""
+    return bool(event.payload["action"] == Action.PENDING.value)

@@ -1,0 +1,201 @@
+"""Which embedder, which reranker and which small judge does this process think with?
+
+Opens what the settings choose. One that was chosen and cannot be had is gone without: that is kept as a value,
+logged and counted, and everything that does not need it works on. A wrong choice is refused.
+
+What does a house do about vectors that another model made?
+
+When it opens with workers it counts the memories of each space that the present embedder has not embedded: those of
+another model, of other words, or without a vector. If there are some it warns, tells so and asks for the job that
+makes them. How that job goes about it is told in `memory.reembedding`.
+
+The model that the user's own client talks to, used for reading and judging in the background.
+
+Where a setting says `auto`, this model is asked: it is there anyway, and nothing leaves the user's machines. Only a server
+at a loopback or private address counts, never a hosted model behind a local one. A few calls an hour at most; jobs wait
+while requests are served.
+"""
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+
+from festinger.embedding.embedder import Supplies
+from festinger.embedding.profiles import FILE as MEASURED_PROFILES
+from festinger.embedding.profiles import installed_profiles
+from festinger.embedding.providers.none import NAME as NO_EMBEDDER
+from festinger.embedding.registry import has_meaning, open_or_go_without
+from festinger.embedding.reranker import Reranker, open_reranker
+from festinger.errors import CannotStart, Unavailable
+from festinger.ids import SpaceId
+from festinger.judge.pair_model import OnnxPairs
+from festinger.judge.pair_reader import PairReader
+from festinger.judge.pair_reader import adapter_path as relation_adapter
+from festinger.llm.endpoint import AUTO
+from festinger.memory.extract.classifier import adapter_path as statement_adapter
+from festinger.memory.reembed import REEMBED, Progress, models_of, progress
+from festinger.observability.metrics import DEGRADED
+from festinger.retrieval.notes import adapter_path as note_adapter
+from festinger.settings.tree import LlmSettings
+from festinger.text.addresses import is_nearby
+
+if TYPE_CHECKING:
+    from festinger.embedding.adapter import AdaptedClassifier
+    from festinger.embedding.pair_classifier import PairClassifier
+    from festinger.runtime.app import App
+
+
+log = structlog.get_logger(room="app")
+
+
+async def open_providers(stack: AsyncExitStack, app: "App") -> None:
+    """Open all that is chosen, to be closed with `stack`."""
+    supplies = supplies_of(app)
+    chosen = app.settings.now.embedding.model
+    app.embedder = await open_or_go_without(chosen, supplies)
+    stack.push_async_callback(app.embedder.close)
+    if app.embedder.name == NO_EMBEDDER and chosen != NO_EMBEDDER:
+        app.degraded += ("embedder",)
+    if has_meaning(app.embedder.name):
+        app.clause_encoder = await _open_reader(stack, app, statement_adapter())
+        app.note_reader = await _open_reader(stack, app, note_adapter())
+        if (reader := await _open_reader(stack, app, relation_adapter())) is not None:
+            app.memory.judges.seat_reader(PairReader(reader))
+    app.reranker = await _reranker_or_none(app, supplies)
+    if app.reranker is not None:
+        stack.push_async_callback(app.reranker.close)
+    if (classifier := await _judge_or_none(app, supplies)) is not None:
+        stack.push_async_callback(classifier.close)
+        app.memory.judges.seat(OnnxPairs(classifier))
+
+
+async def _open_reader(stack: AsyncExitStack, app: "App", adapter: Path) -> "AdaptedClassifier | None":
+    """The bundled encoder with an adapter; who asks it goes on without where it cannot be had."""
+    # The runtime behind it is large, and loaded only where an embedder is.
+    from festinger.embedding.adapter import open_classifier
+
+    try:
+        reader = await open_classifier(adapter)
+    except (CannotStart, Unavailable) as error:
+        DEGRADED.labels("reader").inc()
+        log.warning("goes on without reader", reader=adapter.stem, why=error.message, hint=error.hint)
+        app.degraded += (f"reader {adapter.stem}",)
+        return None
+    stack.push_async_callback(reader.close)
+    return reader
+
+
+async def _reranker_or_none(app: "App", supplies: Supplies) -> Reranker | None:
+    chosen = app.settings.now.rerank.model
+    try:
+        return await open_reranker(chosen, supplies)
+    except (CannotStart, Unavailable) as error:
+        DEGRADED.labels("reranker").inc()
+        log.warning("goes on without reranker", reranker=chosen, why=error.message, hint=error.hint)
+        app.degraded += ("reranker",)
+        return None
+
+
+async def _judge_or_none(app: "App", supplies: Supplies) -> "PairClassifier | None":
+    chosen = app.settings.now.judge.model
+    if not chosen:
+        return None
+    # The runtime behind it is large, and loaded only by those who chose it.
+    from festinger.embedding.pair_classifier import open_pair_classifier
+
+    try:
+        return await open_pair_classifier(chosen, supplies)
+    except (CannotStart, Unavailable) as error:
+        DEGRADED.labels("judge").inc()
+        log.warning("goes on without small judge", judge=chosen, why=error.message, hint=error.hint)
+        app.degraded += ("judge",)
+        return None
+
+
+def supplies_of(app: "App") -> Supplies:
+    """What the settings and the home give an embedder."""
+    chosen = app.settings.now.embedding
+    return Supplies(
+        offline=app.settings.now.offline,
+        base_url=chosen.base_url,
+        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
+        batch=chosen.batch,
+        timeout_s=chosen.timeout_s,
+        models=app.home / "models",
+        profiles=installed_profiles(app.home / MEASURED_PROFILES),
+    )
+
+
+SAME_START = timedelta(minutes=10)
+"""Processes that start together count the same; one of them tells."""
+
+
+async def notice_other_model(app: "App") -> None:
+    """Count what waits for the present embedder, and have it made."""
+    for space in app.directory.ids():
+        found = await progress(app.memory.desk, space)
+        if found.left:
+            log.warning(
+                "memories wait to be embedded again; until then they are found by words",
+                space=space,
+                left=found.left,
+                total=found.total,
+            )
+            await _tell(app, space, found)
+            await ask_to_reembed(app, space)
+
+
+async def ask_to_reembed(app: "App", space: SpaceId) -> int:
+    """Have the vectors of another model made again, in a job; how many memories wait for that."""
+    left = (await progress(app.memory.desk, space)).left
+    if left:
+        name = f"{REEMBED}:{space}"
+        async with app.store.transaction() as transaction:
+            await app.jobs.defer(transaction, REEMBED, lock=name, queueing_lock=name, space=space)
+    return left
+
+
+async def _tell(app: "App", space: SpaceId, found: Progress) -> None:
+    present = app.embedder.name if app.embedder else ""
+    others = {
+        name: count for name, count in (await models_of(app.memory.desk, space)).items() if name != present
+    }
+    former = max(others, key=lambda name: (others[name], name), default=None)
+    async with app.store.transaction() as transaction:
+        await app.outbox.emit_unless_told(
+            transaction,
+            "embedder_changed",
+            space=space,
+            subject="embedder",
+            payload={"from": former, "to": present, "vectors_left": found.left},
+            within=SAME_START,
+        )
+
+
+CALLS_PER_HOUR = 120
+HOSTED = (":cloud", "-cloud")
+"""How models are called that a local server only passes on to a hosted one."""
+
+
+@dataclass(slots=True)
+class OwnModel:
+    """The last model that a client used, as far as it may be used by us."""
+
+    setting: str = ""
+    """As `provider:model@address`; empty if none was seen."""
+
+    def note(self, *, provider: str, model: str, address: str) -> None:
+        """A client uses this model at this address."""
+        if model and is_nearby(address) and not model.endswith(HOSTED):
+            self.setting = f"{provider}:{model}@{address}"
+
+    def applied(self, settings: LlmSettings, purpose: str) -> LlmSettings:
+        """The settings with `auto` replaced by the model that it means now; by none if there is none."""
+        if getattr(settings, purpose) != AUTO:
+            return settings
+        calls = min(settings.max_calls_per_hour, CALLS_PER_HOUR)
+        return settings.model_copy(update={purpose: self.setting, "max_calls_per_hour": calls})

@@ -1,0 +1,326 @@
+"""How is bringing to mind joined to the rest of the house?
+
+Builds what the room needs, makes its jobs known, and lets it hear what changes words and what was said. Recalls are
+written down beside the requests.
+
+How are outcomes joined to the rest of the house?
+
+Builds what the room needs, reads captured exchanges for what became of their notes, ends what nobody told of in time
+and lets go what was forgotten. The memory asks this room what a session was shown lately, and what was done with a
+memory.
+
+How does an agent read what people have still to do?
+
+As something that comes to mind, of the kind of an insight, if it has to do with what was asked; and only where a person
+allowed it. Nothing is copied: what is closed or forgotten is read by nobody any more. That an agent reads of a task
+does not mean that it may do it, and the words say so.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import structlog
+
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.reranker import Reranker
+from festinger.errors import FestingerError
+from festinger.events.event import Event
+from festinger.ids import MemoryId, Origin, SessionId, SpaceId
+from festinger.jobs.model import Queue, Run
+from festinger.memory.erasure.repair import TakenBack
+from festinger.memory.erasure.selector import Selector
+from festinger.memory.model import Kind, Place
+from festinger.observability.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
+from festinger.outcomes.capture import CAPTURED, overhear
+from festinger.outcomes.corrections import CORRECT, take_to_judges
+from festinger.outcomes.model import Desk as OutcomeDesk
+from festinger.outcomes.model import Reporter
+from festinger.outcomes.protocol import ObservationProtocol, prune_reads, stage
+from festinger.outcomes.replay import give_back, take_back
+from festinger.outcomes.report import prune_batches
+from festinger.outcomes.stats import outcomes_of
+from festinger.outcomes.surface import MOST_EXPIRED, expire, surface, surfaced_lately
+from festinger.proposals.verdicts.tasks import Task, fitting
+from festinger.retrieval.agent_blend import HEARD as OUTCOME
+from festinger.retrieval.agent_blend import embed_questions, learn_blends, note_outcome
+from festinger.retrieval.deps import Desk, Terms
+from festinger.retrieval.index.terms import Holdings, count_words, recount
+from festinger.retrieval.index.turns import index_turns
+from festinger.retrieval.log import prune_recalls
+from festinger.retrieval.query import Wish
+from festinger.retrieval.result import Item
+from festinger.settings.outcomes import OutcomesSettings
+from festinger.store.pool import Transaction
+from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+
+TASK = "task"
+LABEL = "Open task for a person, not for you: "
+EVEN = 0.5
+"""How sure a task is, and how deeply held: nobody has said."""
+
+
+async def tasks_beside(app: "App", place: Place, wish: Wish) -> Sequence[Item]:
+    """The open tasks that a wish asks about; none where agents may not read them."""
+    if not app.settings.for_space(place.space).proposals.tasks_visible_to_agent or not _may_be_meant(wish):
+        return ()
+    found = fitting(await app.deciding.tasks(place.space), wish.cue)
+    trust = app.settings.for_space(place.space).memory.trusts[Origin.MODEL]
+    return [_item(task, share, trust=trust) for task, share in found if task.id not in wish.exclude]
+
+
+def _may_be_meant(wish: Wish) -> bool:
+    """Whether a wish leaves room for what has neither a subject nor a time in which it held."""
+    of_memories = (wish.since, wish.until, wish.subject, wish.origins, wish.as_of, wish.valid_at)
+    is_kind = wish.kinds is None or Kind.INSIGHT in wish.kinds
+    return is_kind and not wish.tags and all(each is None for each in of_memories)
+
+
+def _item(task: Task, share: float, *, trust: float) -> Item:
+    """A task as it is read. A person approved it; the words are still those of whoever proposed it."""
+    return Item(
+        id=task.id,
+        type=TASK,
+        kind=Kind.INSIGHT,
+        text=LABEL + "\n".join(filter(None, (task.title, task.body))),
+        compressed=None,
+        score=share,
+        evidence=share,
+        weak=False,
+        origin=Origin.MODEL,
+        trust=trust,
+        confidence=EVEN,
+        weight=EVEN,
+        event_time=None,
+        learned_at=task.at,
+        disputed=False,
+        source=f"proposal:{task.proposal_id}",
+    )
+
+
+COUNT_WORDS = "count_words"
+RECOUNT_WORDS = "recount_words"
+INDEX_TURNS = "index_turns"
+TEND_RECALLS = "tend_recalls"
+LEARN_QUESTIONS = "learn_questions"
+
+EACH_MINUTE = "* * * * *"
+RECALLS_NIGHTLY = "41 3 * * *"
+TURN_TABLE = "turn_index"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRoom:
+    """Bringing to mind, as this process opens it."""
+
+    desk: Desk
+    holdings: Holdings
+
+
+def build_recall(app: "App") -> RecallRoom:
+    """The room, with everything that it takes from the house."""
+
+    def terms(space: SpaceId) -> Terms:
+        chosen = app.settings.for_space(space)
+        trusts = {Origin(name): number for name, number in chosen.memory.trusts.items()}
+        return Terms(
+            retrieval=chosen.retrieval,
+            outcomes=chosen.outcomes,
+            rerank_timeout_ms=chosen.rerank.timeout_ms,
+            reranks=bool(chosen.rerank.model),
+            trusts=lambda origin: trusts.get(Origin(origin), 0.5),
+        )
+
+    def embedder() -> Embedder | None:
+        return app.embedder
+
+    def reranker() -> Reranker | None:
+        return app.reranker
+
+    async def on_surfaced(
+        transaction: Transaction, place: Place, memories: Sequence[UUID], recall: UUID
+    ) -> None:
+        await app.outcomes.on_surfaced(transaction, place, memories, recall=recall, reason="recall")
+
+    async def beside(place: Place, wish: Wish) -> Sequence[Item]:
+        return await tasks_beside(app, place, wish)
+
+    desk = Desk(
+        store=app.store,
+        outbox=app.outbox,
+        clock=app.tools.clock,
+        stopwatch=app.tools.stopwatch,
+        new_id=app.tools.new_id,
+        terms=terms,
+        embedder=embedder,
+        reranker=reranker,
+        memory=app.memory.desk,
+        on_read=app.outcomes.on_read,
+        later=app.afterwards.write,
+        on_surfaced=on_surfaced,
+        beside=beside,
+    )
+    return RecallRoom(desk=desk, holdings=Holdings(app.tools.stopwatch))
+
+
+def register_recall(app: "App", room: RecallRoom) -> None:
+    """Make the room's jobs and its subscribers known."""
+    desk = room.desk
+
+    async def count(_run: Run) -> None:
+        for space in app.directory.ids():
+            await count_words(desk, space)
+
+    async def count_anew(_run: Run, *, space: str) -> int:
+        return await recount(desk, SpaceId(space))
+
+    async def index(_run: Run) -> None:
+        for space in app.directory.ids():
+            await index_turns(desk, space, between=app.jobs.courtesy.turn)
+            await embed_questions(desk, space)
+            await count_words(desk, space)
+        await _index_vectors(app, room)
+
+    async def tend(_run: Run) -> None:
+        for space in app.directory.ids():
+            await learn_blends(desk, space)
+            await prune_recalls(desk, space)
+
+    async def learn(transaction: Transaction, event: Event) -> None:
+        await note_outcome(transaction, event)
+
+    app.jobs.register(COUNT_WORDS, count, queue=Queue.INDEX, schedule=EACH_MINUTE)
+    app.jobs.register(RECOUNT_WORDS, count_anew, queue=Queue.INDEX, limit=timedelta(hours=6))
+    app.jobs.register(INDEX_TURNS, index, queue=Queue.INDEX, schedule=EACH_MINUTE, limit=timedelta(hours=6))
+    app.jobs.register(TEND_RECALLS, tend, queue=Queue.SLEEP, schedule=RECALLS_NIGHTLY)
+    app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, learn)
+
+
+async def _index_vectors(app: "App", room: RecallRoom) -> None:
+    """Have the index of the present model in place once a space has so many parts that it is searched by it."""
+    embedder = app.embedder
+    sizes = [size for (*_, name), size in room.desk.sizes.items() if embedder and name == embedder.name]
+    if embedder is not None and any(size.parts >= READ_WHOLE_BELOW // 2 for size in sizes):
+        model = VectorModel(name=embedder.name, dims=embedder.dimensions)
+        await ensure_index(app.store, TURN_TABLE, model, column="embedding")
+
+
+log = structlog.get_logger(room="outcomes")
+
+EXPIRE = "expire_surfacings"
+TEND = "tend_outcomes"
+OVERHEAR = "infer_outcomes"
+OUTCOMES_NIGHTLY = "47 3 * * *"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomesRoom:
+    """What becomes of memories, as this process opens it."""
+
+    desk: OutcomeDesk
+
+    async def surfaced(self, place: Place, turns: int) -> frozenset[MemoryId]:
+        """What the last turns of a session were shown."""
+        return await surfaced_lately(self.desk, place, turns)
+
+    async def outcomes_of(self, space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
+        return await outcomes_of(self.desk, space, memory)
+
+    async def on_read(self, transaction: Transaction, place: Place, memories: Sequence[UUID]) -> int:
+        """Note that memories were read, within the transaction of whoever brought them."""
+        return await stage(self.desk, transaction, self._reporter(place), memories)
+
+    async def note_reads(self, place: Place, memories: Sequence[UUID]) -> None:
+        """Note in a transaction of its own that memories were read. What fails here fails nobody's reading."""
+        try:
+            async with self.desk.store.transaction() as transaction:
+                await self.on_read(transaction, place, memories)
+        except FestingerError as error:
+            OUTCOMES_SKIPPED.labels("unwritten").inc(len(memories))
+            log.warning("reads not noted", memories=len(memories), why=error.message)
+
+    async def on_surfaced(
+        self, transaction: Transaction, place: Place, memories: Sequence[UUID], *, recall: UUID, reason: str
+    ) -> None:
+        """Note that a recall put memories before a model, within the transaction of whoever did."""
+        await surface(self.desk, transaction, self._reporter(place), memories, reason=reason, recall=recall)
+
+    async def take_back(
+        self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
+    ) -> TakenBack:
+        """Take back what a source reported, within the transaction that repairs."""
+        done = await take_back(self.desk, transaction, space, selector)
+        kept = {"outcomes": [str(each) for each in done.outcomes]}
+        return TakenBack(rows=len(done.memories), kept=kept)
+
+    async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
+        """Let what was taken back count again, within the transaction that undoes the repair."""
+        await give_back(self.desk, transaction, space, [UUID(each) for each in kept["outcomes"]])
+
+    def protocol(self, reporter: Reporter) -> ObservationProtocol:
+        return ObservationProtocol(self.desk, reporter)
+
+    def _reporter(self, place: Place) -> Reporter:
+        return Reporter(place=place, name="recall", door="recall", origin=Origin.SYSTEM)
+
+
+def build_outcomes(app: "App") -> OutcomesRoom:
+    """The room, with everything that it takes from the house."""
+
+    def terms(space: SpaceId) -> OutcomesSettings:
+        return app.settings.for_space(space).outcomes
+
+    desk = OutcomeDesk(
+        store=app.store,
+        outbox=app.outbox,
+        clock=app.tools.clock,
+        new_id=app.tools.new_id,
+        terms=terms,
+        memory=app.memory.desk,
+        world=app.world.desk,
+    )
+    return OutcomesRoom(desk=desk)
+
+
+def register_outcomes(app: "App", room: OutcomesRoom) -> None:
+    """Make the room's jobs and subscribers known."""
+    desk = room.desk
+
+    async def expire_everywhere(run: Run) -> None:
+        ended = 0
+        for space in app.directory.ids():
+            while found := await expire(desk, space):
+                ended += len(found)
+                await run.report(ended, note="surfacings expired")
+                if len(found) < MOST_EXPIRED:
+                    break
+
+    async def tend(_run: Run) -> None:
+        for space in app.directory.ids():
+            await prune_reads(desk, space)
+            await prune_batches(desk, space)
+
+    async def infer(transaction: Transaction, event: Event) -> None:
+        try:
+            async with transaction.savepoint():
+                await overhear(desk, transaction, event)
+        except (FestingerError, ValueError, KeyError, TypeError) as error:
+            # What cannot be read is told and passed over: the surfacing then expires by itself.
+            OUTCOMES_FAULTS.inc()
+            log.warning("outcomes not inferred", session=event.session, error=type(error).__name__)
+            if isinstance(error, FestingerError) and error.http == 503:
+                raise
+
+    async def correct(_run: Run, *, space: str, memory: str, session: str) -> None:
+        await take_to_judges(desk, SpaceId(space), UUID(memory), session=SessionId(session))
+
+    app.jobs.register(CORRECT, correct, queue=Queue.JUDGE)
+    app.jobs.register(EXPIRE, expire_everywhere, queue=Queue.SLEEP, schedule=EACH_MINUTE)
+    app.jobs.register(TEND, tend, queue=Queue.SLEEP, schedule=OUTCOMES_NIGHTLY)
+    app.outbox.subscribe(CAPTURED, OVERHEAR, infer)

@@ -1,0 +1,1 @@
+"""Where people review proposals beside the console: files, webhooks, and the queue of what waits."""

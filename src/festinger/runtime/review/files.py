@@ -1,0 +1,377 @@
+"""How do people decide in a folder of files?
+
+Each promoted proposal is a sheet. A scan reads what people wrote on sheets that have lain still, has it decided like
+any other verdict, writes down what came of it and puts the sheet aside; then it writes the sheets that are missing. A
+deleted sheet is no verdict: it is written again. What the same words on the same sheet did is never done twice, so a
+process that dies in between loses nothing.
+
+How are the sheets of a folder read and written?
+
+Each is read once, without following links, and only if it is a plain file of this user's and not too large. Writing
+puts a whole sheet in place or none. What stands on a sheet is not known here.
+"""
+
+import asyncio
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import structlog
+
+from festinger.errors import BadInput, FestingerError, NotAuthorised, NotFound, Refused, Unavailable
+from festinger.ids import SpaceId
+from festinger.observability.metrics import PROPOSALS_FOLDER_REFUSED
+from festinger.proposals.channels.file import (
+    NOT_TAKEN,
+    Sheet,
+    asked,
+    file_name,
+    mac_key,
+    read_sheet,
+    with_result,
+    written,
+)
+from festinger.proposals.gate import Standing, standing
+from festinger.proposals.inbox import MOST, Wanted
+from festinger.proposals.model import Author, Channel, Proof, Proposal, Said, State
+from festinger.proposals.verdicts.effects import ONE_BY_ONE
+from festinger.settings.proposals import FolderSettings
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+
+LARGEST = 64 * 1024
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+DONE = "done"
+SUFFIX = ".md"
+LEFTOVERS = ("~", ".swp", ".swx", ".swo", ".tmp", ".bak")
+"""What editors leave behind ends so, or begins with a dot or a hash."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A file of the folder: its text, or why it is not read."""
+
+    name: str
+    text: str = ""
+    refused: str = ""
+
+
+class Tray:
+    """A folder with sheets, and one beside them for what is done."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def open(self) -> None:
+        """Make the folder, this user's alone."""
+        for each in (self.folder, self.folder / DONE):
+            each.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            if each.is_symlink():
+                raise Refused(
+                    f"`{each}` is a link.", hint="Put the folder itself into `proposals.folder.path`."
+                )
+            each.chmod(FOLDER_MODE)
+
+    def pages(self) -> list[Page]:
+        """Every sheet, by name; what editors leave behind is not looked at."""
+        return [self._page(name) for name in sorted(self._names())]
+
+    def write(self, name: str, text: str) -> None:
+        """Put a sheet in place, whole or not at all."""
+        draft = self.folder / f".{name}.tmp"
+        descriptor = os.open(
+            draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), FILE_MODE
+        )
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        draft.replace(self.folder / name)
+
+    def finish(self, name: str, text: str) -> None:
+        """Put a sheet with its result aside. Another one of that name that is done stays."""
+        aside = self.folder / DONE / name
+        number = 2
+        while aside.exists():
+            aside = self.folder / DONE / f"{name.removesuffix(SUFFIX)}-{number}{SUFFIX}"
+            number += 1
+        self.write(name, text)
+        (self.folder / name).replace(aside)
+
+    def has(self, name: str) -> bool:
+        return (self.folder / name).exists()
+
+    def _names(self) -> Iterator[str]:
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                is_leftover = entry.name.startswith((".", "#")) or entry.name.endswith(LEFTOVERS)
+                if (
+                    entry.name.endswith(SUFFIX)
+                    and not is_leftover
+                    and not entry.is_dir(follow_symlinks=False)
+                ):
+                    yield entry.name
+
+    def _page(self, name: str) -> Page:
+        try:
+            descriptor = os.open(
+                self.folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK
+            )
+        except FileNotFoundError:
+            return Page(name=name, refused="gone")
+        except OSError:
+            return Page(name=name, refused="link or not readable")
+        with os.fdopen(descriptor, "rb") as file:
+            if reason := _unfit(os.fstat(file.fileno())):
+                return Page(name=name, refused=reason)
+            raw = file.read(LARGEST + 1)
+        with suppress(UnicodeDecodeError):
+            return Page(name=name, text=raw.decode("utf-8-sig"))
+        return Page(name=name, refused="not UTF-8")
+
+
+def _unfit(found: os.stat_result) -> str:
+    """Why a file is not read; empty if it may be."""
+    if not stat.S_ISREG(found.st_mode):
+        return "no plain file"
+    if found.st_size > LARGEST:
+        return "too large"
+    return "" if found.st_uid == os.geteuid() else "of another user"
+
+
+log = structlog.get_logger(room="app")
+
+FOLDER = "inbox"
+"""The folder in the home, unless another one is set."""
+DECIDED_ELSEWHERE = "decided elsewhere: {}"
+NEEDS_CODE = "This changes behaviour: it needs one of your one-time codes behind `code:`."
+WRONG_MARK = "wrong mark"
+STATES = (State.PROMOTED, State.DEFERRED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scanned:
+    """What a scan did."""
+
+    taken: int = 0
+    not_taken: int = 0
+    refused: int = 0
+    written: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lying:
+    """A sheet as it lies there."""
+
+    page: Page
+    sheet: Sheet
+
+
+class Folder:
+    """The folder of one process."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._since: dict[str, tuple[bytes, datetime]] = {}
+        self._shown: dict[UUID, tuple[int, int]] = {}
+        """What of each proposal its sheet shows: version and sightings."""
+        self._answered: dict[str, bytes] = {}
+        """Of each sheet that was not taken, what it said when it was answered."""
+        self._refused: set[tuple[str, str]] = set()
+
+    @property
+    def terms(self) -> FolderSettings:
+        return self._app.settings.now.proposals.folder
+
+    @property
+    def tray(self) -> Tray:
+        path = self.terms.path
+        return Tray(Path(path).expanduser() if path else self._app.home / FOLDER)
+
+    async def watch(self) -> None:
+        """Scan for ever, as often as the settings say. What is away is there again at a later scan."""
+        while True:
+            if self.terms.enabled:
+                try:
+                    await self.scan()
+                except (FestingerError, OSError) as error:
+                    log.warning("folder not scanned", error=str(error))
+            await asyncio.sleep(self.terms.scan_seconds)
+
+    async def scan(self) -> Scanned:
+        """Take what people wrote, then write what is missing. Raises `OSError` where the folder cannot be had."""
+        tray = self.tray
+        await asyncio.to_thread(tray.open)
+        pages = await asyncio.to_thread(tray.pages)
+        lying, refused = self._read(pages)
+        self._since = {page.name: self._still_since(page) for page in pages if not page.refused}
+        taken = not_taken = 0
+        for each in lying:
+            if not each.sheet.verdict or not self._is_due(each.page.name):
+                continue
+            if await self._take(tray, each):
+                taken += 1
+            else:
+                not_taken += 1
+        made = await self._write_missing(tray)
+        return Scanned(taken=taken, not_taken=not_taken, refused=refused, written=made)
+
+    def _read(self, pages: list[Page]) -> tuple[list[Lying], int]:
+        """The sheets that are ours, and how many files were refused."""
+        lying, refused, key = [], 0, self._key()
+        for page in pages:
+            sheet = None if page.refused else read_sheet(page.text, key=key)
+            if sheet is not None and sheet.space in self._app.directory.ids():
+                lying.append(Lying(page=page, sheet=sheet))
+                continue
+            refused += 1
+            self._refuse(page.name, page.refused or WRONG_MARK)
+        return lying, refused
+
+    def _refuse(self, name: str, reason: str) -> None:
+        if (name, reason) in self._refused:
+            return
+        self._refused.add((name, reason))
+        PROPOSALS_FOLDER_REFUSED.labels(reason).inc()
+        log.warning("file in the inbox refused", file=name, why=reason)
+
+    def _still_since(self, page: Page) -> tuple[bytes, datetime]:
+        digest = _digest(page.text)
+        before = self._since.get(page.name)
+        return before if before is not None and before[0] == digest else (digest, self._app.tools.clock())
+
+    def _is_due(self, name: str) -> bool:
+        """Whether a sheet has lain still, and was not answered as it is."""
+        digest, since = self._since[name]
+        lain = self._app.tools.clock() - since
+        return lain >= timedelta(seconds=self.terms.still_seconds) and self._answered.get(name) != digest
+
+    async def _take(self, tray: Tray, lying: Lying) -> bool:
+        """Have a sheet decided, and write down what came of it; false if it was not taken."""
+        try:
+            result = await self._decided(lying.sheet)
+        except Unavailable:
+            raise
+        except FestingerError as error:
+            await self._answer(tray, lying, NOT_TAKEN + _words(error))
+            return False
+        text = with_result(lying.page.text, result)
+        await asyncio.to_thread(tray.finish, lying.page.name, text)
+        self._shown.pop(lying.sheet.proposal, None)
+        return True
+
+    async def _decided(self, sheet: Sheet) -> str:
+        said, space = asked(sheet, now=self._app.tools.clock()), sheet.space
+        if not sheet.by:
+            raise BadInput("Write your name behind `by:`.")
+        other = await self._app.inbox.find(space, said.of) if said.of else None
+        verdict = Said(
+            proposal=sheet.proposal,
+            kind=said.kind,
+            author=Author(name=sheet.by, proof=Proof.NAMED, code=sheet.code),
+            channel=Channel.FOLDER,
+            ref=sheet.ref,
+            note=sheet.note,
+            of=other,
+            until=said.until,
+            word=said.word,
+            version=sheet.version,
+            seen=await self._shown_with(sheet),
+        )
+        try:
+            return (await self._app.deciding.decide(space, verdict)).result
+        except NotAuthorised as error:
+            card = await self._app.inbox.card(space, sheet.proposal)
+            if card.proposal.type in ONE_BY_ONE:
+                raise NotAuthorised(error.message, hint=NEEDS_CODE) from error
+            raise
+
+    async def _shown_with(self, sheet: Sheet) -> tuple[UUID, ...]:
+        """What the sheet shows beside its own proposal. A later opposite makes another version, which is refused."""
+        return tuple((await self._app.inbox.card(sheet.space, sheet.proposal)).opposites)
+
+    async def _answer(self, tray: Tray, lying: Lying, result: str) -> None:
+        """Write an answer on a sheet that stays, once."""
+        text = with_result(lying.page.text, result)
+        if text != lying.page.text:
+            await asyncio.to_thread(tray.write, lying.page.name, text)
+        self._answered[lying.page.name] = _digest(text)
+
+    async def _write_missing(self, tray: Tray) -> int:
+        """Write the sheets of what waits, and put aside those of what does not."""
+        lying, _ = self._read(await asyncio.to_thread(tray.pages))
+        made, waits = 0, set()
+        for space in self._app.directory.ids():
+            for proposal in await self._waiting(space):
+                waits.add(proposal.id)
+                there = [each for each in lying if each.sheet.proposal == proposal.id]
+                made += await self._write(tray, proposal, there)
+        for each in lying:
+            if each.sheet.proposal not in waits:
+                await self._put_aside(tray, each)
+        return made
+
+    async def _waiting(self, space: SpaceId) -> list[Proposal]:
+        now, terms = self._app.tools.clock(), self._app.inbox.desk.terms(space)
+        found = await self._app.inbox.page(space, Wanted(states=STATES, limit=MOST))
+        away = (Standing.ELSEWHERE, Standing.PUT_OFF)
+        return [each for each in found if standing(each, now=now, quiet_days=terms.quiet_days) not in away]
+
+    async def _write(self, tray: Tray, proposal: Proposal, there: list[Lying]) -> bool:
+        """Write the sheet of a proposal, unless it lies there and shows all, or somebody has written on it."""
+        shows = (proposal.version, proposal.sightings)
+        is_old = self._shown.get(proposal.id) != shows
+        if not all(_may_be_rewritten(each.sheet, proposal, is_old=is_old) for each in there):
+            return False
+        card = await self._app.inbox.card(proposal.space_id, proposal.id)
+        look = await self._app.deciding.would_do(proposal.space_id, proposal)
+        note = next((each.sheet.result for each in there if each.sheet.result), "")
+        name = there[0].page.name if there else self._free_name(tray, proposal)
+        await asyncio.to_thread(tray.write, name, written(card, look, key=self._key(), note=note))
+        self._shown[proposal.id] = shows
+        return True
+
+    def _free_name(self, tray: Tray, proposal: Proposal) -> str:
+        short = file_name(proposal)
+        return file_name(proposal, whole_id=True) if tray.has(short) else short
+
+    async def _put_aside(self, tray: Tray, lying: Lying) -> None:
+        """Put the sheet of something aside that does not wait any more; what somebody is writing is left a moment."""
+        if lying.sheet.verdict and not lying.sheet.result:
+            return
+        try:
+            card = await self._app.inbox.card(lying.sheet.space, lying.sheet.proposal)
+            state = card.proposal.state.value
+        except NotFound:
+            state = "gone"
+        if state == State.DEEPENING:
+            return
+        result = lying.sheet.result or DECIDED_ELSEWHERE.format(state)
+        await asyncio.to_thread(tray.finish, lying.page.name, with_result(lying.page.text, result))
+
+    def _key(self) -> bytes:
+        return mac_key(self._app.master.raw)
+
+
+def _words(error: FestingerError) -> str:
+    return f"{error.message} {error.hint}" if error.hint else error.message
+
+
+def _may_be_rewritten(sheet: Sheet, proposal: Proposal, *, is_old: bool) -> bool:
+    """Whether nobody loses anything: nobody wrote on it, or what they wrote was answered and is about another
+    version."""
+    if sheet.is_untouched:
+        return is_old
+    return bool(sheet.result) and sheet.version != proposal.version
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode()).digest()

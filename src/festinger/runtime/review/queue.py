@@ -1,0 +1,235 @@
+"""What waits for a person in the other rooms?
+
+Conflicts that nothing but a person decides, pairs that no judge was sure of, statements and memories in quarantine,
+sessions that are held, proposals that may be one, and open tasks. Each is decided where it lives; here it is counted
+and named, with the page that leads there.
+
+What do the doors show of judgements, and how does a person's answer come in?
+
+A judgement is shown with both statements, because nobody can answer a question of two ids. An agent's key sees the
+judgements of what that agent may see, and no others.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from festinger.clock import iso
+from festinger.ids import DEFAULT_AGENT, AgentId, SpaceId
+from festinger.judge.model import Record
+from festinger.judge.records import find, listed
+from festinger.memory.changes import Op, find_all, list_changes
+from festinger.memory.conflicts import Answered, answer, answer_of
+from festinger.memory.health import waiting_of
+from festinger.memory.model import Memory, Place, Status
+from festinger.memory.query import Wanted, page
+from festinger.proposals.deps import Desk
+from festinger.proposals.inbox import Item, Sources, Waiting
+from festinger.proposals.pairs import suggested
+from festinger.proposals.verdicts.tasks import tasks
+from festinger.world.conflicts import PENDING, Conflict, conflicts, count_pending
+from festinger.world.quarantine import held_sessions, quarantined
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+
+async def judgements(
+    app: "App",
+    space: SpaceId,
+    *,
+    final: bool | None = None,
+    agent: AgentId | None = None,
+    before: UUID | None = None,
+    limit: int = 50,
+) -> list[dict[str, Any]]:
+    """Judgements, the newest first; with an agent, those of what that agent may see."""
+    shown: list[dict[str, Any]] = []
+    while len(shown) < limit:
+        found = await listed(app.memory.judges.desk, space, final=final, before=before, limit=limit)
+        shown += await _shown(app, space, found, agent)
+        if len(found) < limit:
+            break
+        before = found[-1].id
+    return shown[:limit]
+
+
+async def judgement(app: "App", space: SpaceId, id_: UUID) -> dict[str, Any]:
+    """One judgement. Raises `NotFound`."""
+    (found,) = await _shown(app, space, [await find(app.memory.judges.desk, space, id_)], None)
+    return found
+
+
+async def questions(
+    app: "App", space: SpaceId, *, agent: AgentId | None = None, limit: int = 50
+) -> list[dict[str, Any]]:
+    """The pairs that judges have given up on: only a person can tell."""
+    most = app.memory.judges.desk.max_tries(space)
+    waiting = await judgements(app, space, final=False, agent=agent, limit=limit)
+    return [each for each in waiting if each["attempts"] >= most]
+
+
+async def answer_question(
+    app: "App", space: SpaceId, id_: UUID, given: str, *, by: str, note: str = ""
+) -> Answered:
+    """Keep a person's answer and do what follows. Raises `NotFound`, `BadInput`, `Stale`."""
+    said = answer_of(given, by=by, note=note)
+    asked = await find(app.memory.judges.desk, space, id_)
+    return await answer(app.memory.desk, space, asked, said, by=by)
+
+
+async def _shown(
+    app: "App", space: SpaceId, found: Sequence[Record], agent: AgentId | None
+) -> list[dict[str, Any]]:
+    async with app.store.transaction() as transaction:
+        refs = {ref for record in found for ref in (record.old_ref, record.new_ref)}
+        near = {UUID(int=id_.int): each for id_, each in (await find_all(transaction, space, refs)).items()}
+    return [_json(record, near) for record in found if agent is None or _may_see(agent, record, near)]
+
+
+def _may_see(agent: AgentId, record: Record, near: Mapping[UUID, Memory]) -> bool:
+    both = [near.get(record.old_ref), near.get(record.new_ref)]
+    return all(memory is not None and memory.agent_id in (None, agent) for memory in both)
+
+
+def _json(record: Record, near: Mapping[UUID, Memory]) -> dict[str, Any]:
+    said = record.judgement
+    return {
+        "id": str(record.id),
+        "old": _statement(record.old_ref, near),
+        "new": _statement(record.new_ref, near),
+        "relation": said.relation.value,
+        "current": said.current.value,
+        "confidence": said.confidence,
+        "judge": said.judge,
+        "reasoning": said.reasoning,
+        "guards": [guard.value for guard in said.guards],
+        "final": said.final,
+        "attempts": record.attempts,
+        "next_try": iso(record.next_try) if record.next_try else None,
+        "at": iso(record.at),
+        "overruled_by": str(record.overruled_by) if record.overruled_by else None,
+    }
+
+
+def _statement(ref: UUID, near: Mapping[UUID, Memory]) -> dict[str, Any]:
+    memory = near.get(ref)
+    return {"id": str(ref), "content": memory.content if memory else None}
+
+
+MOST = 200
+"""Things of one kind that are counted one by one; where there are more, this many are said."""
+
+CONFLICTS, WORLD, MEMORIES, INBOX = "/admin/conflicts", "/admin/world", "/admin/memories", "/admin/inbox"
+
+
+def sources_of(app: "App", desk: Desk) -> Sources:
+    """Who is asked, in the order in which it is shown."""
+    return (
+        partial(_conflicts, app),
+        partial(_questions, app),
+        partial(_unvouched, app),
+        partial(_held_sessions, app),
+        partial(_suspect_memories, app),
+        partial(_pairs, desk),
+        partial(_tasks, desk),
+    )
+
+
+async def _conflicts(app: "App", space: SpaceId, limit: int) -> Waiting:
+    found = await conflicts(app.world.desk, space, statuses=(PENDING,), limit=limit)
+    count = await count_pending(app.world.desk, space)
+    return Waiting(kind="conflicts", count=count, items=tuple(map(_conflict, found)))
+
+
+async def _questions(app: "App", space: SpaceId, limit: int) -> Waiting:
+    items = (
+        Item(
+            id=each["id"],
+            title=f"{each['old']['content']} / {each['new']['content']}",
+            why="no judge was sure",
+            link=CONFLICTS,
+        )
+        for each in await questions(app, space, limit=MOST)
+    )
+    return _some("questions", items, limit=limit)
+
+
+async def _unvouched(app: "App", space: SpaceId, limit: int) -> Waiting:
+    items = (
+        Item(
+            id=str(each.id),
+            title=f"{each.concept} {'is' if each.is_isa else 'is part of'} {each.parent} ({each.dim})",
+            why=f"nobody vouches for it; it comes from {each.origin}",
+            link=WORLD,
+        )
+        for each in await quarantined(app.world.desk, space, limit=MOST)
+    )
+    return _some("quarantined statements", items, limit=limit)
+
+
+async def _held_sessions(app: "App", space: SpaceId, limit: int) -> Waiting:
+    items = (
+        Item(
+            id=each.session_id,
+            title=f"session {each.session_id}",
+            why=f"contradicted {each.collisions} well-established facts",
+            link=WORLD,
+        )
+        for each in await held_sessions(app.world.desk, space)
+    )
+    return _some("held sessions", items, limit=limit)
+
+
+async def _pairs(desk: Desk, space: SpaceId, limit: int) -> Waiting:
+    items = (
+        Item(
+            id=str(row["id"]),
+            title=f"{row['a_what']} / {row['b_what']}",
+            why="these may be one" if row["relation"] == "same" else "these oppose each other",
+            link=INBOX,
+        )
+        for row in await suggested(desk, space, limit=MOST)
+    )
+    return _some("pairs", items, limit=limit)
+
+
+async def _tasks(desk: Desk, space: SpaceId, limit: int) -> Waiting:
+    found = await tasks(desk, space, limit=MOST)
+    items = (Item(id=str(each.id), title=each.title, why="approved advice", link=INBOX) for each in found)
+    return _some("tasks", items, limit=limit)
+
+
+async def _suspect_memories(app: "App", space: SpaceId, limit: int) -> Waiting:
+    """Memories in quarantine, each with the reason for which it was locked away."""
+    place = Place(space=space, agent=DEFAULT_AGENT)
+    wanted = Wanted(statuses=(Status.QUARANTINED,), everybodys=True)
+    found = await page(app.memory.desk, place, wanted, limit=limit)
+    count = (await waiting_of(app.memory.desk, space))["quarantined"]
+    items = [await _suspect(app, space, each) for each in found]
+    return Waiting(kind="quarantined memories", count=count, items=tuple(items))
+
+
+async def _suspect(app: "App", space: SpaceId, memory: Memory) -> Item:
+    changes = await list_changes(app.memory.desk, space, ops=(Op.QUARANTINE,), memory=memory.id, limit=1)
+    why = changes[0].reason if changes else ""
+    return Item(id=str(memory.id), title=memory.content, why=why, link=f"{MEMORIES}/{memory.id}")
+
+
+def _conflict(conflict: Conflict) -> Item:
+    if conflict.about == "memory":
+        title = f"two memories: {conflict.old_memory} / {conflict.new_memory}"
+    else:
+        title = f"{conflict.concept} ({conflict.dimension}): {conflict.existing_parent} / {conflict.incoming_parent}"
+    return Item(
+        id=str(conflict.id),
+        title=title,
+        why=conflict.reason or conflict.collision_type,
+        link=f"{CONFLICTS}/{conflict.id}",
+    )
+
+
+def _some(kind: str, items: Iterable[Item], *, limit: int) -> Waiting:
+    listed = tuple(items)
+    return Waiting(kind=kind, count=len(listed), items=listed[:limit])

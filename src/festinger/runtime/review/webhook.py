@@ -1,0 +1,118 @@
+"""Who else is told of proposals, and whose signed answer is heard?
+
+Each address of the settings is told when a proposal is promoted, decided, applied or undone: a durable job each, so
+that one that is away hears of it later and keeps nobody else waiting. An answer comes in signed with the same secret,
+names its author, and is decided like any other verdict; the same message again is the same verdict.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import orjson
+
+from festinger.errors import BadSignature, NotFound
+from festinger.events.event import Event
+from festinger.events.feed import find_event
+from festinger.ids import SpaceId
+from festinger.jobs.model import Queue, Run
+from festinger.llm.http import post
+from festinger.proposals.channels.webhook import TOLD, check, headers, mark_of, message, proposal_of_event
+from festinger.proposals.model import Author, Channel, Decided, Proof, Said, kind_of
+from festinger.store.pool import Transaction
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+POST_NEWS = "post_proposal_news"
+TELL_OTHERS = "tell_others_of_proposals"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """A verdict as a signed message says it."""
+
+    proposal: str
+    verdict: str
+    author: str
+    ref: str
+    note: str = ""
+    of: str = ""
+    until: datetime | None = None
+    seen: tuple[str, ...] = ()
+
+
+def register_webhook(app: "App") -> None:
+    """Make the subscriber and its job known."""
+
+    def is_wanted(_event: Event) -> bool:
+        return bool(app.settings.now.proposals.webhook.urls)
+
+    async def tell_others(transaction: Transaction, event: Event) -> None:
+        for url in app.settings.now.proposals.webhook.urls:
+            to = mark_of(url)
+            await app.jobs.defer(
+                transaction,
+                POST_NEWS,
+                lock=f"{POST_NEWS}:{to}:{event.subject}",
+                space=event.space,
+                event=str(event.id),
+                to=to,
+            )
+
+    async def post_news(_run: Run, *, space: str, event: str, to: str) -> None:
+        await tell(app, SpaceId(space), UUID(event), to=to)
+
+    for name in TOLD:
+        app.outbox.subscribe(name, TELL_OTHERS, tell_others, queue=Queue.SEND, wants=is_wanted)
+    app.jobs.register(POST_NEWS, post_news, queue=Queue.SEND)
+
+
+async def tell(app: "App", space: SpaceId, event: UUID, *, to: str) -> bool:
+    """Tell one address of an event; false if the address is not set any more, or what it was about is gone."""
+    terms = app.settings.now.proposals.webhook
+    url = next((each for each in terms.urls if mark_of(each) == to), None)
+    told = await find_event(app.store, space, event)
+    if url is None or told is None:
+        return False
+    try:
+        card = await app.inbox.card(space, proposal_of_event(told))
+        look = await app.deciding.would_do(space, card.proposal)
+    except NotFound:
+        return False
+    body = orjson.dumps(message(told, card, look))
+    secret = terms.secret.get_secret_value() if terms.secret else ""
+    given = headers(told, body, secret=secret, at=app.tools.clock())
+    await post(url, body, headers=given, offline=app.settings.now.offline)
+    return True
+
+
+def check_signature(app: "App", header: str, body: bytes) -> None:
+    """Refuse what was not signed with the secret of the settings: `BadSignature`. Without a secret nothing is."""
+    terms = app.settings.now.proposals.webhook
+    if terms.secret is None:
+        raise BadSignature(
+            "Nobody can sign here.", hint="Set `proposals.webhook.secret` to take signed verdicts."
+        )
+    secret = terms.secret.get_secret_value()
+    check(header, secret, body, now=app.tools.clock(), tolerance=terms.tolerance_seconds)
+
+
+async def take(app: "App", space: SpaceId, heard: Heard, *, body: bytes) -> Decided:
+    """Decide what a signed message says. Raises what `decide` raises; the same `ref` with another body is `Replayed`."""
+    proposal = await app.inbox.find(space, heard.proposal)
+    said = Said(
+        proposal=proposal,
+        kind=kind_of(heard.verdict),
+        author=Author(name=heard.author, proof=Proof.WEBHOOK),
+        channel=Channel.WEBHOOK,
+        ref=heard.ref,
+        note=heard.note,
+        of=await app.inbox.find(space, heard.of) if heard.of else None,
+        until=heard.until,
+        seen=tuple([await app.inbox.find(space, each) for each in heard.seen]),
+        digest=hashlib.sha256(body).hexdigest(),
+    )
+    return await app.deciding.decide(space, said)

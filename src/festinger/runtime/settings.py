@@ -1,0 +1,150 @@
+"""How is a setting changed while everything runs?
+
+The new value is checked against the whole tree, then the row and the event that tells of it are written in
+one transaction; every process takes it into force when it hears of the row. A key that the deployment pins is
+refused. Edits of the settings file are told as events too, once, although every process reads them.
+"""
+
+import socket
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+
+from festinger.events.catalogue import MAX_TEXT
+from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
+from festinger.settings.keys import find, shown
+from festinger.settings.live import Changed, Problem
+from festinger.settings.sources import Kind, Setting, from_row
+from festinger.store.pool import Transaction
+from festinger.store.repositories.spaces import ConfigRow, Run, delete_config, put_config, runs_that_pin
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+SAME_EDIT = timedelta(seconds=10)
+"""Every process sees an edit of the file within 2 s; after this time an equal one is another edit."""
+
+log = structlog.get_logger(room="app")
+
+CHANGED = "setting_changed"
+REFUSED = "config_refused"
+
+
+async def change_setting(
+    app: "App", name: str, raw: str, *, by: str, space: SpaceId = EVERY_SPACE
+) -> tuple[Setting, Setting]:
+    """Set a key for all spaces or for one; the setting before and after, as it is in force."""
+    space = _known(app, space)
+    row = app.settings.change(name, raw, space=space)
+    before = app.settings.loaded(space).setting(row.key)
+    async with app.store.transaction() as transaction:
+        await write_setting(app, transaction, name, raw, by=by, space=space)
+    # Said here, where the request is known: the listener may take the row into force before we do.
+    log.info("setting written", key=row.key, by=by)
+    await app.reread_settings()
+    return before, app.settings.loaded(space).setting(row.key)
+
+
+async def reset_setting(app: "App", name: str, *, by: str, space: SpaceId = EVERY_SPACE) -> Setting:
+    """Take a changed value back, so that the next weaker source counts; the setting as it then is."""
+    space = _known(app, space)
+    key = app.settings.changeable(name)
+    async with app.store.transaction() as transaction:
+        await erase_setting(app, transaction, key.name, by=by, space=space)
+    log.info("setting reset", key=key.name, by=by)
+    await app.reread_settings()
+    return app.settings.loaded(space).setting(key.name)
+
+
+async def pinned_elsewhere(app: "App", setting: Setting) -> list[Run]:
+    """The processes that go on as they are, whatever the table says: their own deployment pins the key."""
+    return await runs_that_pin(app.store, setting.key.name, host=socket.gethostname())
+
+
+async def write_setting(
+    app: "App", transaction: Transaction, name: str, raw: str, *, by: str, space: SpaceId = EVERY_SPACE
+) -> str | None:
+    """Write the row of a setting within a transaction of the caller's, who has the settings read again afterwards;
+    the value of the row that it replaces, if there was one."""
+    row = app.settings.change(name, raw, space=space)
+    old = app.settings.loaded(space).setting(row.key).value
+    new = shown(find(row.key), from_row(row)[1].value)
+    written = ConfigRow(
+        space=space, key=row.key, value=row.value, updated_at=app.tools.clock(), updated_by=by
+    )
+    replaced = await put_config(transaction, written)
+    await _tell(app, transaction, _payload(key=row.key, old=old, new=new, source=Kind.TABLE, by=by))
+    return replaced
+
+
+async def erase_setting(
+    app: "App", transaction: Transaction, name: str, *, by: str, space: SpaceId = EVERY_SPACE
+) -> None:
+    """Take the row of a setting away, likewise; nothing if there is none."""
+    key = app.settings.changeable(name)
+    old = app.settings.loaded(space).setting(key.name).value
+    if await delete_config(transaction, space=space, key=key.name) is not None:
+        # What counts now is known only after the rows are read again; the event says that it was reset.
+        payload = _payload(key=key.name, old=old, new="", source=Kind.TABLE, by=by)
+        await _tell(app, transaction, payload)
+
+
+def tell_of_file_edits(app: "App") -> None:
+    """Have every change and refusal that comes from the settings file written down as an event."""
+
+    def changed(changes: tuple[Changed, ...]) -> None:
+        edits = [change for change in changes if change.source.kind is Kind.FILE]
+        if edits:
+            app.background.start(_tell_all(app, edits))
+
+    def refused(problem: Problem) -> None:
+        app.background.start(_tell_refusal(app, problem))
+
+    app.settings.on_change(changed)
+    app.settings.on_refusal(refused)
+
+
+def _known(app: "App", space: SpaceId) -> SpaceId:
+    return space if space == EVERY_SPACE else app.directory.need(space)
+
+
+async def _tell_all(app: "App", edits: list[Changed]) -> None:
+    for edit in edits:
+        payload = _payload(key=edit.key, old=edit.old, new=edit.new, source=Kind.FILE, by="file")
+        # One transaction each: two processes that tell of the same edits never wait for each other crosswise.
+        async with app.store.transaction() as transaction:
+            await app.outbox.emit_unless_told(
+                transaction,
+                CHANGED,
+                space=MAIN_SPACE,
+                subject=f"setting:{edit.key}",
+                payload=payload,
+                within=SAME_EDIT,
+            )
+
+
+async def _tell_refusal(app: "App", problem: Problem) -> None:
+    async with app.store.transaction() as transaction:
+        await app.outbox.emit_unless_told(
+            transaction,
+            REFUSED,
+            space=MAIN_SPACE,
+            subject="settings",
+            payload={"source": problem.source.value, "error": _short(problem.message)},
+            within=SAME_EDIT,
+        )
+
+
+async def _tell(app: "App", transaction: Transaction, payload: dict[str, str]) -> None:
+    subject = f"setting:{payload['key']}"
+    await app.outbox.emit(transaction, CHANGED, space=MAIN_SPACE, subject=subject, payload=payload)
+
+
+def _payload(*, key: str, old: str, new: str, source: Kind, by: str) -> dict[str, str]:
+    return {"key": key, "old": _short(old), "new": _short(new), "source": source.value, "by": _short(by)}
+
+
+def _short(text: str) -> str:
+    """A text as an event may hold it; the whole value stands in its source."""
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"

@@ -1,0 +1,384 @@
+"""Is the house open yet, and if not, why?
+
+`serve` answers from its first second, long before the store is up and also when it cannot be had. The keeper
+opens the app in the background, tries again with a growing pause, and tells whoever asks how far it is.
+What the doors do meanwhile is theirs to decide.
+
+How is everything, and what should be done?
+
+Asks every room for its checks and puts them into one list. A store that cannot be had is itself a check; the
+rooms behind it are then not asked. Models are asked only when somebody wants to know, because asking costs.
+
+Which conversations go round in circles now, and who lets one go on?
+
+The door that watches them keeps this in memory; pages and commands ask through this port. Where no door stands there
+is nothing to see.
+"""
+
+import asyncio
+import hmac
+import shutil
+import stat
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+from uuid import UUID
+
+import structlog
+
+from festinger.embedding.health import check_embedder, check_reranker
+from festinger.errors import FestingerError, StoreDown
+from festinger.events.health import check_events
+from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
+from festinger.jobs.health import check_jobs
+from festinger.llm.health import check_models
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Model, Purpose
+from festinger.memory.health import check_censors, check_memory
+from festinger.memory.learn.refusals import check_refusals
+from festinger.observability.checks import Check, Severity, fail, ok, warn, worst
+from festinger.outcomes.stats import check_outcomes
+from festinger.retrieval.maintenance import check_words
+from festinger.runtime.app import App
+from festinger.runtime.environment import LocalServer, home_of
+from festinger.settings.live import LiveSettings
+from festinger.store.cache_invalidation import check_listening
+from festinger.store.health import check_store
+from festinger.store.repositories.auth import ApiKey, Role, Session
+from festinger.world.graph import check_worlds
+
+PRIVATE = 0o077
+MEGABYTE = 2**20
+
+
+async def examine(app: App, *, ask_models: bool = False) -> list[Check]:
+    """Every check that an open app can make of itself."""
+    now = app.tools.clock()
+    checks = [
+        *check_settings(app.settings),
+        *check_files(app.settings, app.home),
+        *await _check_stored(app, now),
+        check_listening(app.listener),
+        check_worlds(app.world.worlds),
+    ]
+    if app.embedder is not None:
+        checks += await check_embedder(app.embedder, at=now)
+        checks.append(await _reranker(app))
+    if ask_models:
+        checks += await check_models(await _models(app), app.tools.stopwatch)
+    return checks
+
+
+async def _check_stored(app: App, now: datetime) -> list[Check]:
+    """The store and what lies in it. A database that goes away meanwhile is what is told then."""
+    store = await check_store(app.store, app.settings.now.store, home=app.home, now=now)
+    if worst(store) is Severity.FAIL:
+        return store
+    try:
+        spaces = app.directory.ids()
+        memory = [
+            await check_memory(app.memory.desk, spaces),
+            await check_censors(app.memory.desk, spaces),
+            await check_refusals(app.memory.desk, spaces),
+            *await check_outcomes(app.outcomes.desk, spaces, app.settings.now.outcomes),
+            await check_words(app.recall.desk, spaces),
+        ]
+        return [*store, *await check_jobs(app.jobs.desk), *await check_events(app.store, now=now), *memory]
+    except StoreDown as error:
+        return [fail("store.server", error.message, error.hint)]
+
+
+def without_store(settings: LiveSettings, home: Path, problem: FestingerError | None) -> list[Check]:
+    """What can be said while there is no store."""
+    if problem is None:
+        store = warn("store.server", "The store is still starting.", "Wait a few seconds.")
+    else:
+        store = fail("store.server", problem.message, problem.hint)
+    return [store, *check_settings(settings), *check_files(settings, home)]
+
+
+def check_settings(settings: LiveSettings) -> list[Check]:
+    """Whether an edit waits to be mended, or for a restart."""
+    if problem := settings.problem:
+        return [fail("settings", problem.message, problem.hint, **dict(problem.details))]
+    if waiting := settings.needs_restart:
+        keys = ", ".join(f"`{change.key}`" for change in waiting)
+        return [
+            warn(
+                "settings",
+                f"Changed, but in force only after a restart: {keys}.",
+                "Restart `festinger serve`.",
+            )
+        ]
+    return [ok("settings", "All settings are in force.")]
+
+
+def check_files(settings: LiveSettings, home: Path) -> list[Check]:
+    """Whether home and key are their owner's alone, and whether the disk has room."""
+    checks = [check_disk(settings, home)]
+    for name, path in (("files.home", home), ("files.key", Path(settings.now.secrets.key_file).expanduser())):
+        if path.exists():
+            checks.append(_private(name, path))
+    return checks
+
+
+def _private(name: str, path: Path) -> Check:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    # The home of root may be passed through by the server's own user, but not read.
+    open_to = mode & PRIVATE & ~0o010 if path.is_dir() else mode & PRIVATE
+    if open_to:
+        return fail(name, f"`{path}` has the mode {mode:04o}: others can read it.", f"chmod go-rwx {path}")
+    return ok(name, f"`{path}` is private.")
+
+
+def check_disk(settings: LiveSettings, home: Path) -> Check:
+    """Whether the disk of the home has room."""
+    place = next(parent for parent in (home, *home.parents) if parent.exists())
+    free = shutil.disk_usage(place).free // MEGABYTE
+    limits = settings.now.store
+    if free < limits.disk_stop_mb:
+        return fail(
+            "files.disk",
+            f"Only {free} MB are free at `{place}`.",
+            "Free some space; growing work has paused.",
+            free_mb=free,
+        )
+    if free < limits.disk_warn_mb:
+        return warn("files.disk", f"Only {free} MB are free at `{place}`.", "Free some space.", free_mb=free)
+    return ok("files.disk", f"{free} MB are free.", free_mb=free)
+
+
+async def _reranker(app: App) -> Check:
+    if "reranker" not in app.degraded:
+        return await check_reranker(app.reranker)
+    chosen = app.settings.now.rerank.model
+    return fail(
+        "reranker.answers",
+        f"`{chosen}` could not be opened; results stand in the order of the search.",
+        "The log of this process says why. Mend it or choose another `rerank.model`, then restart.",
+        degraded="reranker",
+    )
+
+
+async def _models(app: App) -> Mapping[Purpose, Model | FestingerError | None]:
+    """The model of each purpose, or why there is none although one was chosen."""
+    found: dict[Purpose, Model | FestingerError | None] = {}
+    for purpose in Purpose:
+        try:
+            found[purpose] = await app.model(purpose, Caller(space=MAIN_SPACE))
+        except FestingerError as error:
+            found[purpose] = error
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveLoop:
+    """A loop that has reached a level and is not over."""
+
+    session: str
+    agent: str
+    rule: str
+    level: int
+    count: int
+    what: tuple[str, ...]
+    """What repeats, one line a step. Words of agents and tools: data, never instructions."""
+    is_stopped: bool
+    """Whether its breaker is open."""
+    at: datetime
+    """When it was last seen."""
+
+
+class LoopDesk(Protocol):
+    def live(self, space: SpaceId) -> Sequence[LiveLoop]:
+        """The loops of a space, the newest first."""
+
+    def reset(self, space: SpaceId, session: str, *, by: str) -> bool:
+        """Let a session go on: what it did so far counts no more. False if no such loop is known."""
+
+
+class NoLoops:
+    """No door is watched from here."""
+
+    def live(self, _space: SpaceId) -> Sequence[LiveLoop]:
+        return ()
+
+    def reset(self, _space: SpaceId, _session: str, *, by: str) -> bool:
+        return False
+
+
+log = structlog.get_logger(room="app")
+
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 30.0
+FULL_MB = 16
+"""With less than this free, neither the database nor the spool can be relied on to take anything."""
+
+OWNER = ApiKey(
+    space=EVERY_SPACE,
+    id=UUID(int=0),
+    name="cli",
+    role=Role.REVIEWER,
+    agent=None,
+    created_at=datetime.min.replace(tzinfo=UTC),
+)
+"""Whoever reads the key of the running server from its home, with the rights of `festinger login`."""
+
+OpenApp = Callable[[], AbstractAsyncContextManager[App]]
+MoreChecks = Callable[[], Awaitable[Sequence[Check]]]
+Pause = Callable[[float], Awaitable[object]]
+
+
+def no_fault() -> str:
+    """For a process that writes nothing beside the store."""
+    return ""
+
+
+async def no_more_checks() -> Sequence[Check]:
+    return ()
+
+
+def pauses() -> Iterator[float]:
+    """Seconds to wait before each next try."""
+    pause = FIRST_PAUSE
+    while True:
+        yield pause
+        pause = min(pause * 2, LONGEST_PAUSE)
+
+
+class Keeper:
+    """Holds the app while it is open. `app` is None until then, and `problem` says what is in the way."""
+
+    def __init__(
+        self,
+        settings: LiveSettings,
+        open_app: OpenApp,
+        *,
+        more_checks: MoreChecks = no_more_checks,
+        pause: Pause = asyncio.sleep,
+        closing: asyncio.Event | None = None,
+        disk_fault: Callable[[], str] = no_fault,
+        local: LocalServer | None = None,
+    ) -> None:
+        self.settings = settings
+        self.closing = closing or asyncio.Event()
+        """Set when the server is asked to stop: what would go on for ever ends then."""
+        self.app: App | None = None
+        self.problem: FestingerError | None = None
+        self.loops: LoopDesk = NoLoops()
+        """What the door of this process sees going round in circles."""
+        self._open_app = open_app
+        self._more_checks = more_checks
+        self._pause = pause
+        self._disk_fault = disk_fault
+        self._stop = asyncio.Event()
+        self._local = local
+
+    def is_open(self) -> bool:
+        return self.app is not None
+
+    def need(self) -> App:
+        """The app, for whoever cannot go on without it."""
+        if self.app is not None:
+            return self.app
+        if self.problem is None:
+            raise StoreDown(
+                "The store is still starting.", hint="Wait a few seconds; `/admin/readyz` says when."
+            )
+        raise StoreDown(self.problem.message, hint=self.problem.hint)
+
+    def disk(self) -> Check:
+        """How much room the disk of the home has."""
+        return check_disk(self.settings, home_of(self.settings))
+
+    def disk_problem(self) -> StoreDown | None:
+        """Why what is said cannot be kept on disk: it is full, or writing to it failed the last time."""
+        fault, disk = self._disk_fault(), self.disk()
+        if not fault and disk.details["free_mb"] >= FULL_MB:
+            return None
+        reason = f"What is said cannot be written to disk: {fault}." if fault else disk.message
+        return StoreDown(reason, hint="Free some space; nothing else is needed.", kind="disk_full")
+
+    async def find_key(self, secret: str) -> ApiKey | None:
+        """The live key that has this secret; nobody is known while the store was never there."""
+        if self._local is not None and hmac.compare_digest(secret.encode(), self._local.key.encode()):
+            return OWNER
+        return await self.need().keyring.find(secret)
+
+    async def find_session(self, cookie: str) -> Session | None:
+        """The live session of a cookie; nobody is logged in while the store is not there."""
+        return await self.need().logins.find(cookie)
+
+    def known_space(self, name: str) -> SpaceId | None:
+        """The space that is called so. Without a store only the default one is known."""
+        if self.app is None:
+            return MAIN_SPACE if name == MAIN_SPACE else None
+        return self.app.directory.find(name)
+
+    async def checks(self, *, ask_models: bool = False) -> list[Check]:
+        """How everything is, as data."""
+        if self.app is None:
+            own = without_store(self.settings, home_of(self.settings), self.problem)
+        else:
+            own = await examine(self.app, ask_models=ask_models)
+        return [*own, *await self._more_checks()]
+
+    async def keep(self) -> None:
+        """Open the app and hold it until `stop`; after a failure, try again."""
+        waits = pauses()
+        while not self._stop.is_set():
+            self.problem = await self._attempt()
+            if self.problem is None or self._stop.is_set():
+                continue
+            seconds = next(waits)
+            log.error(
+                "no store, requests pass untouched",
+                why=self.problem.message,
+                hint=self.problem.hint,
+                again_in_s=seconds,
+            )
+            await self._unless_stopped(self._pause(seconds))
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def _attempt(self) -> FestingerError | None:
+        """Open the app and hold it; what was in the way.
+
+        In a task of its own, so that whatever ends it is seen here. A fault of ours is no reason to stop
+        forwarding (law 4), and neither is a row of the config table that this version cannot read.
+        """
+        life = asyncio.create_task(self._hold())
+        try:
+            await asyncio.wait({life})
+        except asyncio.CancelledError:
+            life.cancel()
+            await asyncio.wait({life})
+            raise
+        error = life.exception()
+        if error is None or isinstance(error, FestingerError):
+            return error
+        log.error("the store could not be opened by a fault of ours", exc_info=error)
+        return FestingerError()
+
+    async def _hold(self) -> None:
+        async with self._open_app() as app:
+            self.app, self.problem = app, None
+            log.info("ready", door=app.door)
+            try:
+                await self._stop.wait()
+            finally:
+                # Nobody may be given an app that is closing.
+                self.app = None
+
+    async def _unless_stopped(self, wait: Awaitable[object]) -> None:
+        """Wait, but no longer than until `stop`."""
+        waits = [asyncio.ensure_future(wait), asyncio.create_task(self._stop.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for left in waits:
+                left.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)

@@ -1,0 +1,264 @@
+"""How is the world joined to the rest of the house?
+
+Builds what the room needs, makes its jobs known, keeps its caches true and writes its counts. Names that stand out
+are explained by the write model, within its calls an hour; conflicts are resolved at the time that the settings
+name, one run at a time a space.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from festinger.consolidation.resolution import Opinion, begin_run, judge_memories, resolve
+from festinger.errors import AlreadyRunning
+from festinger.ids import MemoryId, SpaceId
+from festinger.jobs.model import Priority, Queue, Run
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Model, Purpose
+from festinger.memory.erasure.repair import TakenBack
+from festinger.memory.erasure.selector import Selector, messages_there
+from festinger.settings.beliefs import WorldSettings
+from festinger.store.pool import Transaction
+from festinger.store.repositories.models import StoredLedger
+from festinger.text.vocabulary import is_common
+from festinger.world.conflicts import Conflict, count_pending
+from festinger.world.counts import Encounters, flush_all
+from festinger.world.decisions import Verdict
+from festinger.world.erase import forget_taken_back, tend
+from festinger.world.explain import explain
+from festinger.world.graph import ROOM, World, Worlds, version_of
+from festinger.world.learn import write_claims
+from festinger.world.model import Desk
+from festinger.world.recall import Recollector
+from festinger.world.repair import Whence, give_back, take_back
+from festinger.world.replay import REPAIR
+from festinger.world.write import bootstrap
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+WRITE_CONCEPT = "write_concept"
+WRITE_CLAIMS = "write_claims"
+RESOLVE = "resolve_conflicts"
+RESOLVE_SPACE = "resolve_space"
+TEND = "tend_world"
+
+NIGHTLY = "41 3 * * *"
+HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldRoom:
+    """The world of every space, as this process holds it."""
+
+    desk: Desk
+    worlds: Worlds
+    encounters: Encounters
+    recollector: Recollector
+    warming: set[SpaceId] = field(default_factory=set)
+    """Spaces that are being loaded for whoever comes next."""
+
+    async def need(self, space: SpaceId) -> World:
+        """The world of a space, loaded, and begun if it is new."""
+        await self.begin(space)
+        return await self.worlds.need(space)
+
+    async def begin(self, space: SpaceId) -> None:
+        """Give a space what every world begins with, unless it has begun."""
+        if not await version_of(self.desk.store, space):
+            await bootstrap(self.desk, space)
+
+    async def take_back(
+        self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
+    ) -> TakenBack:
+        """Take back what a source brought to the world, within the transaction that repairs."""
+        source = selector.source
+        whence = Whence(
+            session=selector.session,
+            agent=selector.agent,
+            origin=selector.origin,
+            messages=await messages_there(transaction, space, source) if source else None,
+            since=selector.since,
+            until=selector.until,
+        )
+        taken = await take_back(self.desk, transaction, space, whence)
+
+        async def erase() -> int:
+            done = await forget_taken_back(
+                self.desk, transaction, space, triples=taken.triples, messages=taken.messages, by=REPAIR
+            )
+            return done.edges + done.others
+
+        return TakenBack(rows=taken.rows, kept=taken.as_json(), erase=erase if taken.rows else None)
+
+    async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
+        """Let what was taken back count again, within the transaction that undoes the repair."""
+        await give_back(self.desk, transaction, space, kept)
+
+    async def write_counts(self) -> int:
+        """Write what was counted and not written yet."""
+        return await flush_all(self.desk, self.encounters, self.worlds.find)
+
+
+def build_world(app: "App") -> WorldRoom:
+    """The room, with everything that it takes from the house."""
+    worlds = Worlds(
+        app.store, clock=app.tools.clock, stopwatch=app.tools.stopwatch, settings=app.settings.now.world
+    )
+
+    async def ask_to_write(
+        transaction: Transaction, space: SpaceId, concept: int, *, tries: int = 1, at: datetime | None = None
+    ) -> None:
+        lock = f"{WRITE_CONCEPT}:{space}:{concept}"
+        await app.jobs.defer(
+            transaction, WRITE_CONCEPT, lock=lock, at=at, space=space, concept=concept, tries=tries
+        )
+
+    async def has_writer(space: SpaceId) -> bool:
+        return await app.model(Purpose.WRITE, Caller(space=space)) is not None
+
+    async def ask_to_learn(transaction: Transaction, space: SpaceId, message: str) -> None:
+        await app.jobs.defer(
+            transaction, WRITE_CLAIMS, lock=f"{WRITE_CLAIMS}:{space}", space=space, message=message
+        )
+
+    def terms(space: SpaceId) -> WorldSettings:
+        return app.settings.for_space(space).world
+
+    async def settle_memory(
+        transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: Verdict
+    ) -> dict[str, Any]:
+        return await app.memory.settle(transaction, space, conflict, verdict)
+
+    async def unsettle_memory(transaction: Transaction, space: SpaceId, conflict: Conflict, by: str) -> None:
+        await app.memory.unsettle(transaction, space, conflict, by)
+
+    desk = Desk(
+        store=app.store,
+        outbox=app.outbox,
+        clock=app.tools.clock,
+        new_id=app.tools.new_id,
+        terms=terms,
+        is_common=is_common,
+        ask_to_write=ask_to_write,
+        has_writer=has_writer,
+        ask_to_learn=ask_to_learn,
+        follow=worlds.follow,
+        settle_memory=settle_memory,
+        unsettle_memory=unsettle_memory,
+    )
+    encounters = Encounters()
+    return WorldRoom(
+        desk=desk,
+        worlds=worlds,
+        encounters=encounters,
+        recollector=Recollector(desk, worlds, encounters),
+    )
+
+
+def register_world(app: "App", room: WorldRoom) -> None:
+    """Make the room's jobs known."""
+
+    async def write_concept(run: Run, *, space: str, concept: int, tries: int) -> int:
+        return await _explain(app, room, run, space=SpaceId(space), concept=concept, tries=tries)
+
+    async def write_message(_run: Run, *, space: str, message: str) -> int:
+        return len(await write_claims(room.desk, SpaceId(space), message))
+
+    async def resolve_everywhere(_run: Run) -> None:
+        for space in await _disputed(app, room):
+            with suppress(AlreadyRunning):
+                await ask_to_resolve(app, room, space)
+
+    async def resolve_space(run: Run, *, space: str, run_id: str) -> None:
+        async def model_for(within: SpaceId) -> Model | None:
+            return await app.model(Purpose.RESOLVE, Caller(space=within, job=run.job))
+
+        async def of_memories(within: SpaceId, conflict: Conflict, run_of: UUID) -> Opinion:
+            return await judge_memories(app.memory.desk, within, conflict, run=run_of)
+
+        await resolve(
+            room.desk, SpaceId(space), UUID(run_id), model_for=model_for, judge_memories=of_memories
+        )
+
+    async def tend_world(run: Run) -> None:
+        for number, space in enumerate(app.directory.ids()):
+            await tend(room.desk, space)
+            await run.report(number + 1, note="spaces tended")
+
+    app.jobs.register(WRITE_CONCEPT, write_concept, queue=Queue.JUDGE)
+    app.jobs.register(WRITE_CLAIMS, write_message, priority=Priority.NEW_STATEMENT)
+    app.jobs.register(
+        RESOLVE,
+        resolve_everywhere,
+        queue=Queue.SLEEP,
+        schedule="world.resolution_schedule",
+        timezone="world.resolution_timezone",
+    )
+    app.jobs.register(RESOLVE_SPACE, resolve_space, queue=Queue.SLEEP)
+    app.jobs.register(TEND, tend_world, queue=Queue.SLEEP, schedule=NIGHTLY)
+
+
+async def keep_world(stack: AsyncExitStack, app: "App", room: WorldRoom) -> None:
+    """Follow the changes of other processes, and write counts until the end and at the end."""
+    app.listener.on_change(ROOM, room.worlds.changed)
+
+    async def write_counts_for_ever() -> None:
+        while True:
+            await asyncio.sleep(app.settings.now.world.count_flush_seconds)
+            await room.write_counts()
+
+    app.background.start(write_counts_for_ever())
+    stack.push_async_callback(room.write_counts)
+
+
+def warm(app: "App", space: SpaceId) -> None:
+    """Begin to load a space that is not in memory, for whoever comes next; returns at once."""
+    room = app.world
+    if room.worlds.find(space) is not None or room.worlds.is_too_large(space) or space in room.warming:
+        return
+    room.warming.add(space)
+
+    async def load() -> None:
+        try:
+            await room.need(space)
+        finally:
+            room.warming.discard(space)
+
+    app.background.start(load())
+
+
+async def ask_to_resolve(
+    app: "App", room: WorldRoom, space: SpaceId, *, dry_run: bool = False
+) -> tuple[UUID, int]:
+    """Have the conflicts of a space resolved; the run, and how many wait. One under way is `AlreadyRunning`."""
+    async with app.store.transaction() as transaction:
+        run = await begin_run(room.desk, transaction, space, dry_run=dry_run)
+        await app.jobs.defer(
+            transaction, RESOLVE_SPACE, lock=f"resolve:{space}", space=space, run_id=str(run)
+        )
+    return run, await count_pending(room.desk, space)
+
+
+async def _disputed(app: "App", room: WorldRoom) -> list[SpaceId]:
+    return [space for space in app.directory.ids() if await count_pending(room.desk, space)]
+
+
+async def _explain(app: "App", room: WorldRoom, run: Run, *, space: SpaceId, concept: int, tries: int) -> int:
+    model = await app.model(Purpose.WRITE, Caller(space=space, job=run.job))
+    now = app.tools.clock()
+    if model is not None and await _is_spent(app, now):
+        # It waits in the queue, where people see it.
+        async with app.store.transaction() as transaction:
+            await room.desk.ask_to_write(transaction, space, concept, tries=tries, at=now + HOUR)
+        return 0
+    return await explain(room.desk, space, concept, model=model, tries=tries)
+
+
+async def _is_spent(app: "App", now: datetime) -> bool:
+    tally = await StoredLedger(app.store).tally(now - HOUR, Purpose.WRITE)
+    return tally.calls >= app.settings.now.world.write_calls_per_hour

@@ -1,0 +1,149 @@
+"""How does a model come into the table, get tried out and go?
+
+The key is sealed into its row and never shown again. A model that a purpose uses cannot be taken away.
+
+Where do the thresholds of an embedder lie, by examples that are at hand here?
+
+Gathers the examples, has an embedder measure them and keeps the new thresholds in the home, where every process takes
+them from at its next start. Which thresholds follow is decided in `judge`.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from pydantic import SecretStr
+
+from festinger.embedding.calibration import Bars
+from festinger.embedding.embedder import Embedder
+from festinger.embedding.profiles import FILE, Profile, keep_profile, measured_profiles
+from festinger.embedding.registry import open_embedder
+from festinger.errors import ProviderRefused
+from festinger.ids import MemoryId, SpaceId
+from festinger.judge.calibration import (
+    Calibration,
+    Example,
+    Report,
+    calibrated,
+    decided,
+    examine,
+    profile_of_calibration,
+)
+from festinger.judge.model import text_hash
+from festinger.judge.records import decided_by_people
+from festinger.llm.endpoint import provider_named
+from festinger.llm.health import Probe, probe
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Purpose
+from festinger.memory.changes import find_all
+from festinger.runtime.app import App
+from festinger.runtime.providers import supplies_of
+from festinger.store.repositories.models import NewModel, add_model, delete_model, model_endpoint
+
+
+async def keep_model(
+    app: App, name: str, *, provider: str, space: SpaceId, base_url: str | None, api_key: SecretStr | None
+) -> UUID:
+    """Add a model to a space; its id."""
+    new = NewModel(
+        space=space,
+        id=app.tools.new_id(),
+        provider=provider_named(provider),
+        model_name=name,
+        base_url=base_url,
+        api_key=api_key,
+        created_at=app.tools.clock(),
+    )
+    async with app.store.transaction() as transaction:
+        await add_model(transaction, new, vault=app.vault)
+    return new.id
+
+
+async def drop_model(app: App, model: UUID, *, space: SpaceId) -> None:
+    async with app.store.transaction() as transaction:
+        await delete_model(transaction, model, space=space, used_by=uses_of(app, model, space=space))
+
+
+async def try_model(app: App, model: UUID, *, space: SpaceId) -> Probe:
+    """Make one tiny call to it: its latency, or the error, also if it cannot even be asked."""
+    settings = app.settings.for_space(space).llm
+    try:
+        wanted = await model_endpoint(app.store, model, space=space, vault=app.vault)
+        asked = app.switchboard.at(wanted, Purpose.CHAT, caller=Caller(space=space), settings=settings)
+    except ProviderRefused as error:
+        return Probe(model=str(model), latency_ms=None, error=error)
+    return await probe(asked, app.tools.stopwatch)
+
+
+def uses_of(app: App, model: UUID, *, space: SpaceId) -> list[Purpose]:
+    """The purposes that name this model."""
+    chosen = app.settings.for_space(space).llm
+    return [purpose for purpose in Purpose if getattr(chosen, purpose.value) == str(model)]
+
+
+MOST_DECIDED = 5_000
+"""Newest words of people that are read: more would hardly move a threshold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The profile in force, the one that was measured, and what led to it."""
+
+    old: Profile
+    new: Profile
+    found: Calibration
+    examples: int
+
+
+def quietly(_pairs: int) -> None:
+    """Nobody is told how far it is."""
+
+
+async def decided_examples(app: "App", space: SpaceId) -> list[Example]:
+    """What people decided here of statements that still read as they did."""
+    said = await decided_by_people(app.memory.judges.desk, space, limit=MOST_DECIDED)
+    refs = {ref for each in said for ref in (each.old_ref, each.new_ref)}
+    async with app.store.transaction() as transaction:
+        memories = await find_all(transaction, space, refs)
+    found: list[Example] = []
+    for each in said:
+        old, new = memories.get(MemoryId(each.old_ref)), memories.get(MemoryId(each.new_ref))
+        if old and new and (text_hash(old.content), text_hash(new.content)) == each.hashes:
+            found += decided(old.content, new.content, each.relation, subjects=(old.subject, new.subject))
+    return found
+
+
+async def calibrate(
+    app: "App",
+    examples: Sequence[Example],
+    *,
+    data: str,
+    embedder: str | None = None,
+    report: Report = quietly,
+    save: bool = False,
+) -> Measured:
+    """Measure examples with an embedder, the chosen one unless told; `save` keeps what was measured, from the next
+    start on. `data` says where the examples come from. Raises `BadInput` for too few."""
+    bars = Bars()
+    async with _embedder(app, embedder) as opened:
+        old = opened.profile
+        found = calibrated(await examine(opened, examples, report=report), old, bars=bars)
+    file = app.home / FILE
+    # Kept is what was measured here, now and before, and nothing that came with Festinger.
+    before = measured_profiles(file).get(old.name, Profile(name=old.name))
+    new = profile_of_calibration(
+        before, found, data=f"{data}, {len(examples)} pairs", at=app.tools.clock().date(), bars=bars
+    )
+    if save:
+        keep_profile(file, new)
+    return Measured(old=old, new=new, found=found, examples=len(examples))
+
+
+@asynccontextmanager
+async def _embedder(app: "App", chosen: str | None) -> AsyncIterator[Embedder]:
+    opened = await open_embedder(chosen or app.settings.now.embedding.model, supplies_of(app))
+    try:
+        yield opened
+    finally:
+        await opened.close()

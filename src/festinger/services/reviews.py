@@ -1,0 +1,346 @@
+"""What does a person see of the inbox, and do there?
+
+The one surface that the console, the API and the command line share: each says who speaks and by which channel, and
+gets documents with hidden characters made visible. Whatever is decided ends in the same deed. Only the words in which
+a door asks, and how it shows the answer, are the door's own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from festinger.clock import read_moment
+from festinger.errors import BadInput
+from festinger.ids import Cause, SpaceId, pick, prefix
+from festinger.proposals import pairs as suggested
+from festinger.proposals.deps import Desk
+from festinger.proposals.gate import Standing, bars_for
+from festinger.proposals.health import tally
+from festinger.proposals.inbox import SHOWN, Wanted, decisions, glances, in_all, visible
+from festinger.proposals.model import (
+    Author,
+    Channel,
+    Decided,
+    Kind,
+    Proof,
+    Proposal,
+    ProposalId,
+    Said,
+    State,
+    Type,
+    shown,
+)
+from festinger.proposals.producers import is_still_seen
+from festinger.proposals.promotion import fullness
+from festinger.proposals.sightings.model import API, Sighted, Suggestion
+from festinger.proposals.verdicts import reviewers
+from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, Look, effect_for
+from festinger.proposals.verdicts.reviewers import need_verified, not_authorised
+from festinger.proposals.verdicts.tasks import TaskState
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+Document = dict[str, Any]
+Closed = TypeVar("Closed", bound=StrEnum)
+
+LONGEST_REF = 200
+MOST_LOOKED_AT = 200
+"""Applied proposals, the latest seen first, of which it is asked whether they helped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What is said beside a verdict."""
+
+    note: str = ""
+    of: str = ""
+    """Of which proposal this one is a duplicate, by its id or the beginning of that."""
+    until: datetime | None = None
+    edits: Mapping[str, Any] | None = None
+    word: str = ""
+    version: int | None = None
+    seen: Sequence[str] = ()
+    """Which other proposals the person has looked at, by their ids or the beginnings of those."""
+    ref: str = ""
+    """By what the channel knows this message again; none makes it a message of its own."""
+
+
+NOTHING_MORE = Words()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """The inbox of a space, before whoever speaks through a channel."""
+
+    app: "App"
+    space: SpaceId
+    author: Author
+    channel: Channel
+
+    @property
+    def _desk(self) -> Desk:
+        return self.app.inbox.desk
+
+    # looking
+
+    async def overview(self, *, limit: int = SHOWN) -> Document:
+        """How many things wait, the funnel, the rate, and what waits in other rooms."""
+        numbers = await tally(self._desk, self.space)
+        elsewhere = await self.app.deciding.waiting(self.space, limit=limit)
+        muted = await self.app.deciding.muted(self.space)
+        return {
+            "in_all": in_all(numbers["open"], elsewhere),
+            **numbers,
+            "elsewhere": [_shown(each.as_json()) for each in elsewhere],
+            "muted": [_shown(each.as_json()) for each in muted],
+        }
+
+    async def listed(self, wanted: Wanted) -> list[Document]:
+        return await glances(self._desk, self.space, wanted)
+
+    async def still_seen(self) -> list[Document]:
+        """What was applied and keeps being asked for."""
+        now, terms = self._desk.clock(), self._desk.terms(self.space)
+        return [
+            each
+            for each in await self.listed(Wanted(states=(State.APPLIED,), limit=MOST_LOOKED_AT))
+            if is_still_seen(
+                seen_after=each["seen_after"],
+                decided_at=read_moment(each["decided_at"]),
+                bar=bars_for(terms, each["scope"]).causes,
+                now=now,
+            )
+        ]
+
+    async def find(self, text: str) -> ProposalId:
+        """The proposal that is meant by an id or its beginning."""
+        return await self.app.inbox.find(self.space, text)
+
+    async def card(self, id_: UUID) -> Document:
+        """One proposal with all that a person should see: who saw it, what a yes would do, what was decided."""
+        card = await self.app.inbox.card(self.space, id_)
+        look = await self.app.deciding.would_do(self.space, card.proposal)
+        decided = await decisions(self._desk, self.space, id_)
+        return {**card.as_json(), "effect": _effect(card.proposal, look), **decided.as_json()}
+
+    async def explain(self, a: UUID, b: UUID) -> Document:
+        """Why two proposals are not one."""
+        return _shown((await self.app.inbox.explain(self.space, a, b)).as_json())
+
+    async def rate(self) -> Document:
+        return (await self.app.inbox.rate(self.space)).as_json()
+
+    # proposing and promoting
+
+    async def propose(self, said: Suggestion, *, approve: bool = False) -> Document:
+        """Propose something. A reviewer's own is before a person at once; anybody else's waits like any sighting."""
+        if self.author.proof is not Proof.NONE:
+            done = await self.app.deciding.propose(
+                self.space, said, author=self.author, channel=self.channel, approve=approve
+            )
+            return await self._proposed(done.proposal.id, done.sighted, done.decided)
+        if approve:
+            raise not_authorised(self.author)
+        effect_for(self.app.deciding.office.effects, said.type).check(said.payload)
+        sighted = await self.app.inbox.sight(self.space, said)
+        assert sighted.proposal is not None, "what is refused raises"
+        return await self._proposed(sighted.proposal, sighted, None)
+
+    async def _proposed(self, id_: UUID, sighted: Sighted, decided: Decided | None) -> Document:
+        return {
+            "proposal": await self.card(id_),
+            "result": sighted.result.value,
+            "counted": sighted.counted,
+            "decided": decided.as_json() if decided else None,
+        }
+
+    async def promote(self, *, dry_run: bool = False) -> Document:
+        """One run of the gate."""
+        return _shown((await self.app.inbox.promote(self.space, dry_run=dry_run)).as_json())
+
+    # deciding
+
+    async def decide(self, id_: UUID, kind: Kind, words: Words = NOTHING_MORE) -> Document:
+        """Say something of a proposal. What may be raised is told where it is done."""
+        done = await self.app.deciding.decide(self.space, await self._said(id_, kind, words))
+        return _shown(done.as_json())
+
+    async def decide_many(self, ids: Sequence[UUID], kind: Kind, words: Words = NOTHING_MORE) -> Document:
+        """Say the same of many; what came of each. Whoever may not decide is `NotAuthorised`."""
+        many = [await self._said(each, kind, words, nth=place) for place, each in enumerate(ids)]
+        found = await self.app.deciding.decide_many(self.space, many)
+        await need_verified(self._desk, self.space, self.author)
+        done = sum(each.result not in ("stale", "already", "failed") for each in found)
+        return {"done": done, "of": len(found), "items": [_shown(each.as_json()) for each in found]}
+
+    async def _said(self, id_: UUID, kind: Kind, words: Words, *, nth: int = 0) -> Said:
+        ref = f"{self.author.identity} {words.ref} {nth}" if words.ref else str(self._desk.new_id())
+        return Said(
+            proposal=id_,
+            kind=kind,
+            author=self.author,
+            channel=self.channel,
+            ref=ref[:LONGEST_REF],
+            note=words.note,
+            of=await self.find(words.of) if words.of else None,
+            until=words.until,
+            edits=words.edits or {},
+            word=words.word,
+            version=words.version,
+            seen=tuple([await self.find(each) for each in words.seen]),
+        )
+
+    async def undo(self, id_: UUID) -> Document:
+        return _shown((await self.app.deciding.undo(self.space, id_, author=self.author)).as_json())
+
+    async def rebuild(self, id_: UUID) -> Document:
+        """Make a proposal anew from what stands; whoever decides looks at it once more."""
+        reviewer = await self._reviewer()
+        await self.app.deciding.rebuild(self.space, id_, by=reviewer)
+        return await self.card(id_)
+
+    async def release(self, id_: UUID) -> Document:
+        """Let go what is held back."""
+        await self.app.deciding.release(self.space, id_, author=self.author)
+        return await self.card(id_)
+
+    async def lift(self, producer: str, category: str) -> Document:
+        """Let a muted producer speak again."""
+        released = await self.app.deciding.lift(self.space, (producer, category), author=self.author)
+        return {"producer": producer, "category": category, "released": released}
+
+    # pairs and tasks
+
+    async def pairs(self, *, limit: int = 50) -> list[Document]:
+        rows = await self.app.inbox.pairs(self.space, limit=limit)
+        return [_shown({name: _plain(value) for name, value in row.items()}) for row in rows]
+
+    async def decide_pair(self, id_: UUID, *, accept: bool) -> Document:
+        """Say whether two proposals are one."""
+        by = await self._reviewer()
+        if not accept:
+            await suggested.decline(self._desk, self.space, id_, by=by)
+            return {"pair": str(id_), "state": "declined", "proposal": None}
+        joined = await suggested.accept(self._desk, self.space, id_, by=by)
+        return {"pair": str(id_), "state": "accepted", "proposal": str(joined.id)}
+
+    async def split(self, id_: UUID) -> Document:
+        """Part two proposals that were joined."""
+        by = await self._reviewer()
+        left, alone = await suggested.split(self._desk, self.space, id_, by=by)
+        return {"pair": str(id_), "state": "declined", "proposals": [str(left.id), str(alone.id)]}
+
+    async def tasks(self, *, state: TaskState | None = TaskState.OPEN) -> list[Document]:
+        found = await self.app.deciding.tasks(self.space, state=state)
+        return [_shown(each.as_json()) for each in found]
+
+    async def close_task(self, id_: UUID, state: TaskState) -> Document:
+        task = await self.app.deciding.close_task(self.space, id_, author=self.author, state=state)
+        return _shown(task.as_json())
+
+    # reviewers
+
+    async def reviewers(self) -> list[Document]:
+        return [_shown(each.as_json()) for each in await reviewers.reviewers(self._desk, self.space)]
+
+    async def add_reviewer(self, name: str, identities: Mapping[str, Sequence[str]]) -> Document:
+        added = await reviewers.add_reviewer(self._desk, self.space, name, **identities)
+        return _shown(added.as_json())
+
+    async def send_away(self, name: str) -> Document:
+        return _shown((await reviewers.send_away(self._desk, self.space, name)).as_json())
+
+    async def new_codes(self, name: str) -> Document:
+        return {"reviewer": name, "codes": await self.app.deciding.new_codes(self.space, name)}
+
+    async def _reviewer(self) -> str:
+        return (await need_verified(self._desk, self.space, self.author)).name
+
+
+async def things_waiting(app: "App", space: SpaceId) -> int:
+    """The one number: how many things wait for a person anywhere."""
+    desk = app.inbox.desk
+    async with desk.store.transaction() as transaction:
+        inbox = await fullness(desk, transaction, space, now=desk.clock())
+    return in_all(inbox.open, await app.deciding.waiting(space, limit=0))
+
+
+def suggestion(fields: Mapping[str, Any], *, cause: Cause, at: datetime, source: str) -> Suggestion:
+    """A proposal as somebody writes it through a door; whose word it is, the door has found out."""
+    return Suggestion(
+        what=fields["what"],
+        category=fields["category"],
+        scope=fields["scope"],
+        type=type_of(fields.get("type") or Type.ADVICE),
+        why=fields.get("why") or "",
+        how=fields.get("how") or "",
+        payload=fields.get("payload") or {},
+        producer=API,
+        source=source,
+        cause=cause,
+        at=at,
+    )
+
+
+def type_of(text: str) -> Type:
+    return _member(Type, text, "type of proposal")
+
+
+def wanted(
+    query: Mapping[str, str], *, after: tuple[datetime, UUID] | None = None, limit: int = 50
+) -> Wanted:
+    """Which proposals a query asks for, by the names that every door has for it."""
+    held = query.get("held")
+    if held not in (None, "true", "false"):
+        raise BadInput("`held` must be `true` or `false`.")
+    return Wanted(
+        states=(_member(State, query["state"], "state of a proposal"),) if "state" in query else None,
+        scope=query.get("scope"),
+        category=query.get("category"),
+        held=None if held is None else held == "true",
+        standing=_member(Standing, query["standing"], "place of a proposal") if "standing" in query else None,
+        after=after,
+        limit=limit,
+    )
+
+
+def picked(text: str, documents: Sequence[Document]) -> UUID:
+    """The one of some documents that is meant by an id or its beginning."""
+    begins = prefix(text)
+    return pick(begins, [UUID(each["id"]) for each in documents if each["id"].startswith(begins)])
+
+
+def _shown(document: Mapping[str, Any]) -> Document:
+    """A document with every hidden character shown by its number."""
+    shown: Document = visible(document)
+    return shown
+
+
+def _effect(proposal: Proposal, look: Look) -> Document:
+    """What a yes would do now, whether it can be taken back, and what has moved since it was proposed."""
+    moved = {name for name, version in proposal.target.items() if look.versions.get(name) != version}
+    return {
+        "says": look.says,
+        "gone": list(look.gone),
+        "changed": sorted(moved | set(look.changed)),
+        "is_done": look.is_done,
+        "word": WORDS_NEEDED.get(proposal.type, ""),
+        "one_by_one": proposal.type in ONE_BY_ONE,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A value of a row in the form in which doors give it."""
+    return round(value, 3) if isinstance(value, float) else shown(value)
+
+
+def _member(closed: type[Closed], text: str, noun: str) -> Closed:
+    try:
+        return closed(text)
+    except ValueError as error:
+        known = ", ".join(f"`{each.value}`" for each in closed)
+        raise BadInput(f"`{text[:40]}` is no {noun}.", hint=f"Say one of {known}.") from error

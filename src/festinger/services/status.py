@@ -1,0 +1,142 @@
+"""How much has passed through, in numbers?
+
+The funnel, as far as the rooms stand: judging, outcomes, jobs, events, cost and life of the installation. A number
+that should be 0 and is not, is named. Rooms that come later add their steps.
+
+How does somebody follow what happens, as it happens?
+
+Joins the outbox's feed with a pulse: a notification would tell sooner, but a look every so often is simple,
+never misses anything and costs one small query.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from festinger.clock import iso
+from festinger.events.event import Event
+from festinger.events.feed import Gap, follow, place_of
+from festinger.events.health import dead_deliveries, lags
+from festinger.ids import EventId, SpaceId
+from festinger.jobs.dead_letters import State, list_jobs
+from festinger.jobs.load import backlog
+from festinger.judge.records import asked_since
+from festinger.memory.health import said_since, waiting_of
+from festinger.memory.reembed import progress
+from festinger.outcomes.stats import DAY, WEEK, tally
+from festinger.proposals.health import tally as proposals_tally
+from festinger.runtime.app import App
+from festinger.store.repositories.models import Costs, day_costs, lifetime_costs
+from festinger.store.repositories.spaces import life
+
+
+async def status(app: App, *, space: SpaceId) -> dict[str, Any]:
+    """The numbers of a space and of the whole installation."""
+    now = app.tools.clock()
+    lived = await life(app.store, now=now)
+    waiting = await backlog(app.store, max_waiting=app.settings.now.jobs.max_waiting)
+    dead = await list_jobs(app.store, state=State.DEAD, limit=1000)
+    return {
+        "judge": {
+            name: await _judged(app, space=space, since=now - length)
+            for name, length in (("24 h", DAY), ("7 d", WEEK))
+        },
+        "outcomes": await _outcomes(app, space=space),
+        "proposals": await proposals_tally(app.inbox.desk, space),
+        "health": {
+            "jobs": {**asdict(waiting), "behind": waiting.behind, "dead": len(dead)},
+            "events": {
+                "waiting": {lag.subscriber: lag.waiting for lag in await lags(app.store, now=now)},
+                "dead": len(await dead_deliveries(app.store)),
+            },
+            "degraded": list(app.degraded),
+        },
+        "memory": await _memory(app, space),
+        "cost": {
+            "24 h": _spent(await day_costs(app.store, space=space, now=now)),
+            "all time": _spent(await lifetime_costs(app.store, space=space)),
+        },
+        "life": {
+            "since": iso(lived.since) if lived.since else None,
+            "restarts": lived.restarts,
+            "crashes": lived.crashes,
+            "awake_hours": round(lived.awake.total_seconds() / 3600, 1),
+        },
+    }
+
+
+async def _memory(app: App, space: SpaceId) -> dict[str, Any]:
+    """What waits in the memory, and how far embedding it again is after a change of the model."""
+    desk = app.memory.desk
+    vectors = await progress(desk, space, model=app.settings.now.embedding.model)
+    waiting = await waiting_of(desk, space)
+    return {**waiting, "vectors": str(vectors) if vectors.left else "all there"}
+
+
+async def _judged(app: App, *, space: SpaceId, since: datetime) -> dict[str, Any]:
+    """How much was learnt, and of how much of it a model was asked."""
+    learns = await said_since(app.memory.desk, space, since)
+    asking = await asked_since(app.memory.judges.desk, space, since)
+    return {
+        "learns": learns,
+        "learns that asked a model": asking.statements,
+        "share": round(asking.statements / learns, 4) if learns else None,
+        "calls": asking.calls,
+    }
+
+
+async def _outcomes(app: App, *, space: SpaceId) -> dict[str, Any]:
+    """Whether what is brought to mind comes to outcomes."""
+    found = await tally(app.outcomes.desk, space)
+    return {
+        **{shown: told(found[name]) for name, shown in (("24h", "24 h"), ("7d", "7 d"), ("all", "all time"))},
+        "pending": found["pending"],
+        "unreadable": found["unreadable"],
+    }
+
+
+def told(span: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of a span of time that fit on a line each."""
+    return {
+        "rate": span["rate"],
+        "resolved": span["resolved"],
+        **span["outcomes"],
+        "shares": span["shares"],
+        "contradicted per 100": span["contradicted_per_100"],
+        "mean confidence change": span["mean_confidence_change"],
+    }
+
+
+def _spent(costs: Costs) -> dict[str, Any]:
+    total = costs.total
+    return {
+        "calls": total.calls,
+        "failed": total.failed,
+        "usd": float(total.cost_usd),
+        "unpriced": total.unpriced,
+    }
+
+
+LOOK_SECONDS = 0.5
+
+
+async def _pulse() -> None:
+    await asyncio.sleep(LOOK_SECONDS)
+
+
+def follow_events(
+    app: App, *, space: SpaceId, names: Sequence[str] = (), after: EventId | None = None
+) -> AsyncGenerator[Event | Gap, None]:
+    """Events from `after`, or from the first look on, for as long as the caller reads."""
+    return follow(app.store, space=space, wake=_pulse, names=names, after=after)
+
+
+async def follow_from_here(
+    app: App, *, space: SpaceId, names: Sequence[str] = (), after: EventId | None = None
+) -> AsyncGenerator[Event | Gap, None]:
+    """As `follow_events`, but the place is taken before this returns: an unknown event is told at once, and
+    nothing is missed between the answer to a reader and its first look."""
+    place = await place_of(app.store, space, after)
+    return follow(app.store, space=space, wake=_pulse, names=names, after=after, place=place)

@@ -1,0 +1,147 @@
+"""The handle that the library gives out."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from tests.jobs.desk import ask
+from tests.runtime.house import SOON, given, opened
+
+import festinger
+from festinger.errors import BadInput, BadSetting, NotFound, StoreDown, UnknownSetting
+from festinger.llm.ledger import Caller
+from festinger.llm.model import Purpose
+from festinger.runtime.settings import change_setting
+from festinger.settings.tree import EmbeddingSettings, SecretsSettings, Settings
+
+FIRST = ask("select id from event where name = 'setting_changed' order by seq")
+
+
+async def test_settings_may_be_a_mapping(database_url: str, tmp_path: Path):
+    async with festinger.open({**given(tmp_path), "llm.max_parallel": 7}, database=database_url) as memory:
+        assert memory._app.settings.now.llm.max_parallel == 7
+        assert (memory.space, memory.agent, memory.session) == ("main", "default", None)
+
+
+async def test_settings_may_be_a_value_with_its_secrets(database_url: str, tmp_path: Path):
+    settings = Settings(
+        database_url=SecretStr(database_url),
+        home=str(tmp_path / "home"),
+        secrets=SecretsSettings(key_file=str(tmp_path / "key")),
+        embedding=EmbeddingSettings(model="none:"),
+    )
+    async with festinger.open(settings) as memory:
+        assert (await memory.status())["health"]["jobs"]["dead"] == 0
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+async def test_settings_may_be_the_path_of_a_file(kind: type, database_url: str, tmp_path: Path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        f"home: {tmp_path / 'home'}\nsecrets:\n  key_file: {tmp_path / 'key'}\n"
+        "embedding:\n  model: 'none:'\nllm:\n  max_parallel: 8\n"
+    )
+    async with festinger.open(kind(file), database=database_url) as memory:
+        assert memory._app.settings.now.llm.max_parallel == 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"llm": {"max_parallel": "many"}}, BadSetting),
+        ({"no_such_key": 1}, UnknownSetting),
+        ("/nowhere/at/all.yaml", BadSetting),
+        ({"database_url": "postgresql://nobody@127.0.0.1:1/none"}, StoreDown),
+    ],
+)
+async def test_a_wrong_setting_fails_on_entering_and_not_before(settings: Any, error: type, tmp_path: Path):
+    if isinstance(settings, dict):
+        settings = given(tmp_path, **settings)
+    opening = festinger.open(settings)
+
+    with pytest.raises(error):
+        await opening.__aenter__()
+
+
+async def test_an_unknown_space_fails_on_entering(database_url: str, tmp_path: Path):
+    with pytest.raises(NotFound, match="nowhere"):
+        async with festinger.open(given(tmp_path), database=database_url, space="nowhere"):
+            pass
+
+
+def test_used_without_async_with_it_says_how_to_write_it():
+    with pytest.raises(BadInput) as refused:
+        festinger.open().status  # noqa: B018 - being asked for is the mistake
+
+    assert "async with festinger.open() as memory" in refused.value.hint
+
+
+async def test_a_handle_can_be_bound_to_another_agent_and_session(database_url: str, tmp_path: Path):
+    async with festinger.open(given(tmp_path), database=database_url) as memory:
+        other = memory.for_agent("scout").for_session("s1")
+
+        assert (other.agent, other.session, other.space) == ("scout", "s1", memory.space)
+        assert memory.agent == "default"
+
+
+async def test_a_hundred_tasks_may_use_one_memory_at_once(database_url: str, tmp_path: Path):
+    async with festinger.open(given(tmp_path), database=database_url) as memory:
+        found = await asyncio.gather(*(memory.status() for _ in range(100)))
+
+        assert len(found) == 100
+        assert all(one["health"] == found[0]["health"] for one in found)
+
+
+@pytest.mark.requirement("X-46")
+async def test_a_subscriber_is_told_of_wanted_events_as_they_happen(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as other:
+        async with festinger.open(given(tmp_path), database=database_url) as memory:
+            news = memory.subscribe("setting_changed")
+            first = asyncio.ensure_future(anext(news))
+            await changed_until_heard(other, first)
+            event = first.result()
+            await news.aclose()  # type: ignore[attr-defined]
+
+        assert event.name == "setting_changed"
+        assert event.payload["key"] == "llm.max_parallel"
+
+
+@pytest.mark.requirement("X-46")
+async def test_a_subscriber_may_go_on_behind_an_event_it_has(database_url: str, tmp_path: Path):
+    async with festinger.open(given(tmp_path), database=database_url) as memory:
+        for value in ("5", "6"):
+            await change_setting(memory._app, "llm.max_parallel", value, by="test")
+        first = (await memory._app.store.all(FIRST))[0]["id"]
+
+        news = memory.subscribe(after=str(first))
+        event = await asyncio.wait_for(anext(news), SOON)
+        await news.aclose()  # type: ignore[attr-defined]
+
+        assert event.payload["new"] == "6"
+        with pytest.raises(NotFound):
+            await anext(memory.subscribe(after="018f3a5e-7b21-7000-8000-000000000001"))
+
+
+@pytest.mark.requirement("X-85")
+async def test_without_any_model_the_library_works_and_says_that_there_is_none(
+    database_url: str, tmp_path: Path
+):
+    async with festinger.open(given(tmp_path), database=database_url) as memory:
+        models = [await memory._app.model(purpose, Caller(space=memory.space)) for purpose in Purpose]
+        status = await memory.status()
+
+        assert models == [None] * len(Purpose)
+        assert status["cost"]["all time"]["calls"] == 0
+        assert status["health"]["degraded"] == []
+
+
+async def changed_until_heard(app: Any, heard: "asyncio.Future[Any]") -> None:
+    """Change something until the subscriber, which begins at its first look, has heard of it."""
+    async with asyncio.timeout(SOON):
+        value = 5
+        while not heard.done():
+            value += 1
+            await change_setting(app, "llm.max_parallel", str(value), by="test")
+            await asyncio.wait({heard}, timeout=0.1)

@@ -1,0 +1,205 @@
+"""Episodes and censors in the whole house: through the library's handle, the jobs and the end of a process."""
+
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from tests.jobs.desk import drain, rows, run_sql
+from tests.memory.episodes.talking import PLAN
+from tests.memory.oblivion import places_of
+from tests.runtime.house import Hands, fixed_tools, opened
+
+import festinger
+from festinger.client.memory import Memory
+from festinger.errors import BadInput, NotFound
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId
+from festinger.memory.episodes.store import append, page
+from festinger.memory.model import Place
+from festinger.retrieval.index.turns import index_turns
+from festinger.runtime.app import App
+from festinger.runtime.memory import CLOSE_IDLE, CUT, MOST_SESSIONS, remember_session
+from festinger.store.cache_invalidation import versions
+from festinger.store.repositories.exchanges import StoredExchange, Words, session_messages, write_exchanges
+
+HASHED = {"embedding__model": "hashed:64"}
+LEARNT = (
+    "update episode set state = 'closed', closed_by = 'idle', closed_at = opened_at, facts_at = opened_at"
+)
+PLACE = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("s1"))
+
+
+def handle(app: App, session: str = "s1") -> Memory:
+    return Memory(space=MAIN_SPACE, agent=AgentId("default"), session=None, _app=app).for_session(session)
+
+
+@pytest.mark.requirement("M-51", "M-52", "M-59")
+async def test_a_program_holds_a_conversation_and_finds_it_summed_up_at_the_end(
+    database_url: str, tmp_path: Path
+):
+    async with opened(database_url, tmp_path) as app:
+        memory = handle(app)
+        async with memory.episode("talk-1", title="Moving billing") as talk:
+            for role, text in PLAN:
+                await talk.say(role, text)
+            begun = talk.episode
+        ended = talk.episode
+        listed = await memory.episodes(state="summarised")
+        renamed = await memory.update_episode(ended.id, summary="We chose Postgres.")
+
+        assert begun.state == "open"
+        assert (ended.state, ended.title, ended.summarised_by) == ("summarised", "Moving billing", "extract")
+        assert [each.id for each in listed] == [ended.id]
+        assert renamed.summary == "We chose Postgres."
+        assert isinstance(ended, festinger.Episode)
+        assert ended.memory_id is None, "what is cut from a transcript is no memory"
+
+
+async def test_a_conversation_that_is_used_before_it_begins_says_how(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app:
+        memory = handle(app)
+        with pytest.raises(BadInput, match="not begun"):
+            _ = memory.episode("x").episode
+        with pytest.raises(BadInput, match="session"):
+            async with Memory(space=MAIN_SPACE, agent=AgentId("a"), session=None, _app=app).episode():
+                raise AssertionError("it has no session")
+        with pytest.raises(BadInput, match="state"):
+            await memory.episodes(state="odd")
+
+
+@pytest.mark.requirement("M-52", "M-53")
+async def test_silence_closes_an_episode_and_jobs_sum_it_up(database_url: str, tmp_path: Path):
+    hands = Hands()
+    async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
+        place = Place(space=MAIN_SPACE, agent=AgentId("default"), session=handle(app).session or "")  # type: ignore[arg-type]
+        for role, text in PLAN:
+            await append(app.memory.desk, place, role, text)
+        hands.forward(timedelta(minutes=31))
+        await app.jobs.run_now(CLOSE_IDLE)
+        await drain(app.jobs)
+        [episode] = await page(app.memory.desk, MAIN_SPACE)
+        waiting = await rows(
+            app.store, "select scheduled_at from procrastinate_jobs where task_name = 'sum_up_episode'"
+        )
+
+    assert (episode.closed_by, episode.state, episode.summarised_by) == ("idle", "summarised", "extract")
+    assert [row["scheduled_at"] for row in waiting] == [hands.now + timedelta(seconds=20)]
+
+
+@pytest.mark.requirement("M-52")
+async def test_a_process_that_ends_closes_the_episodes_that_it_kept(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app:
+        place = Place(space=MAIN_SPACE, agent=AgentId("default"), session="kept")  # type: ignore[arg-type]
+        other = Place(space=MAIN_SPACE, agent=AgentId("default"), session="of another")  # type: ignore[arg-type]
+        for each in (place, other):
+            await append(app.memory.desk, each, *PLAN[0])
+        remember_session(app.memory, MAIN_SPACE, "kept")
+    async with opened(database_url, tmp_path) as app:
+        found = await page(app.memory.desk, MAIN_SPACE)
+
+    assert {each.session_id: each.closed_by for each in found} == {"kept": "shutdown", "of another": None}
+
+
+async def test_only_so_many_sessions_are_remembered_for_the_end(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app:
+        for number in range(MOST_SESSIONS + 5):
+            remember_session(app.memory, MAIN_SPACE, f"s{number}")
+        kept = list(app.memory.sessions)
+        app.memory.sessions.clear()
+
+    assert len(kept) == MOST_SESSIONS
+    assert kept[-1] == (MAIN_SPACE, f"s{MOST_SESSIONS + 4}")
+
+
+@pytest.mark.requirement("M-66", "M-69")
+async def test_a_program_makes_asks_and_corrects_censors(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path, memory__censor_escalation="auto") as app:
+        memory = handle(app)
+        made = await memory.censor(r"drop\s+table", reason="Ask first.", threshold=2)
+        first = await memory.check("drop  table users")
+        await memory.check("DROP TABLE users")
+        await drain(app.jobs)
+        app.memory.watch.forget(MAIN_SPACE)
+        stopped = await memory.check("drop table again")
+        trigger = first.triggered[0].trigger
+        assert trigger is not None
+        wrong = await memory.false_positive(trigger)
+        off = await memory.update_censor(made.id, active=False)
+        silent = await memory.check("drop table again")
+        assert off.change is not None
+        back = await memory.undo_censor(off.change)
+        counted = {each.room for each in await versions(app.store)}
+
+    assert isinstance(made, festinger.Censor)
+    assert (first.blocked, first.guidance, stopped.blocked) == (False, "Ask first.", True)
+    assert wrong.counted
+    assert off.censor.standing == "off"
+    assert silent.triggered == ()
+    assert back.censor.standing == "block"
+    assert "censors" in counted
+
+
+async def test_what_is_not_there_is_not_found_through_the_handle(database_url: str, tmp_path: Path):
+    nobody = "018f3a5e-0000-7000-8000-000000000000"
+    async with opened(database_url, tmp_path) as app:
+        memory = handle(app)
+        with pytest.raises(NotFound):
+            await memory.update_censor(nobody, active=False)
+        with pytest.raises(NotFound):
+            await memory.false_positive(nobody)
+        with pytest.raises(NotFound):
+            await memory.update_episode(nobody, title="x")
+        assert await run_sql(app.store, "delete from censor") == 0
+
+
+@pytest.mark.requirement("M-59")
+async def test_words_that_were_kept_long_enough_stand_nowhere_any_more(database_url: str, tmp_path: Path):
+    hands = Hands()
+    reply = Words(id=UUID(int=2), role="assistant", origin=Origin.MODEL, text="Quillwort it is.")
+    exchange = StoredExchange(
+        id=UUID(int=1),
+        session=SessionId("s1"),
+        agent=DEFAULT_AGENT,
+        request="r1",
+        at=hands.now,
+        said=(Words(id=UUID(int=3), role="user", origin=Origin.PERSON, text="Plant a quillwort."),),
+        reply=reply,
+        tool_calls=[{"id": "1", "name": "sow", "arguments": '{"seed": "quillwort"}'}],
+        thinking="They want a quillwort.",
+        ended="whole",
+        model="m",
+        tokens_read=None,
+        tokens_written=None,
+        recollection=None,
+    )
+    async with opened(
+        database_url,
+        tmp_path,
+        tools=fixed_tools(hands),
+        episodes__keep_raw_days=30,
+        embedding__model="hashed:64",
+    ) as app:
+        async with app.store.transaction() as transaction:
+            await write_exchanges(transaction, MAIN_SPACE, [exchange])
+        for words in exchange.words:
+            await append(app.memory.desk, PLACE, words.role, words.text, at=hands.now)
+        await index_turns(app.recall.desk, MAIN_SPACE)
+        await run_sql(app.store, LEARNT)
+        await app.jobs.run_now(CUT)
+        await drain(app.jobs)
+        before = set(await places_of(app.store, "quillwort"))
+
+        hands.forward(timedelta(days=31))
+        await app.jobs.run_now(CUT)
+        await drain(app.jobs)
+        after = await places_of(app.store, "quillwort")
+        kept = await session_messages(app.store, MAIN_SPACE, SessionId("s1"))
+
+    assert {place.split(".")[1] for place in before} >= {
+        "exchange",
+        "exchange_message",
+        "turn_index",
+        "episode_turn",
+    }
+    assert after == []
+    assert [message.id for message in kept] == [UUID(int=3), UUID(int=2)]
