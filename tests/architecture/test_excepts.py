@@ -7,7 +7,7 @@ from tests.architecture.source import ROOT, Module, dotted, package_modules
 
 EDGES = {
     "job": "src/festinger/jobs/attempt.py",
-    "ASGI": "src/festinger/proxy/edge.py",
+    "ASGI": "src/festinger/proxy/errors.py",
     "command line": "src/festinger/cli/command.py",
 }
 """The one file at each edge that may catch everything."""

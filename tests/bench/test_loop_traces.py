@@ -13,7 +13,7 @@ from festinger.bench.loop_traces import (
     of_the_product,
     trace_of,
 )
-from festinger.proxy.loops.steps import Keys, steps_of
+from festinger.proxy.loops.history import Keys, steps_of
 from festinger.settings.tree import LoopSettings
 
 SETTINGS = LoopSettings()

@@ -15,7 +15,7 @@ from festinger.consolidation.arbiter import ruling
 from festinger.memory.learn.supersede import supersede_all
 from festinger.memory.undo import undo
 from festinger.proposals.verdicts.apply import carry_out
-from festinger.proxy.injection.budget import fitted
+from festinger.proxy.context.place import fitted
 from festinger.retrieval.log import keep
 from festinger.retrieval.recall import recall
 from festinger.store.repositories.request_log import log_requests

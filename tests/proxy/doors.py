@@ -9,12 +9,11 @@ from typing import Any
 
 from festinger.clock import Stopwatch, system_clock, system_stopwatch
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
-from festinger.proxy.attending import Attend
-from festinger.proxy.bind import open_sockets
-from festinger.proxy.door import ASGIApp, Proxy
-from festinger.proxy.serve import Server, serving
-from festinger.proxy.tap import Listen, nobody
-from festinger.proxy.upstream import CONNECT_SECONDS, open_upstream
+from festinger.proxy.app import ASGIApp, Proxy
+from festinger.proxy.hooks import Attend
+from festinger.proxy.transport.server import Server, open_sockets, serving
+from festinger.proxy.transport.streams import Listen, nobody
+from festinger.proxy.transport.upstream import CONNECT_SECONDS, open_upstream
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.store.repositories.auth import ApiKey
 

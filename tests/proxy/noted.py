@@ -14,16 +14,14 @@ from tests.runtime.house import Hands
 from tests.upstream import ScriptedUpstream, always, reply, scripted
 
 from festinger.ids import SpaceId, id_maker
-from festinger.proxy.attendant import Attendant
-from festinger.proxy.chronicle import NoChronicle
-from festinger.proxy.exchange import Exchange
-from festinger.proxy.in_time import InTime
-from festinger.proxy.injection.block import Block, Line, NoteRef, Why, note_line
-from festinger.proxy.injection.corrections import Present
-from festinger.proxy.memories import MEMORY, Memories, Reminded, memory_notes
-from festinger.proxy.modelfiles import FindModelfile, none_known
-from festinger.proxy.noting import Noting
-from festinger.proxy.requests.kind import Kind
+from festinger.proxy.capture.exchange import Exchange
+from festinger.proxy.context.block import Block, Line, NoteRef, Present, Why, note_line
+from festinger.proxy.context.build import Noting
+from festinger.proxy.context.edit import FindModelfile, none_known
+from festinger.proxy.context.fetch import InTime
+from festinger.proxy.context.memories import MEMORY, Memories, Reminded, memory_notes
+from festinger.proxy.pipeline import Attendant, NoChronicle
+from festinger.proxy.protocols.messages import Kind
 from festinger.runtime.lifecycle import Background
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.world.recall import Place, Said

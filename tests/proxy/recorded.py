@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from festinger.clock import Clock, system_stopwatch
-from festinger.proxy.recording import StoredChronicle
-from festinger.proxy.spool import Spool
-from festinger.proxy.writer import Writer
+from festinger.proxy.capture.queue import Writer
+from festinger.proxy.capture.recorder import StoredChronicle
+from festinger.proxy.capture.spool import Spool
 from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
 

@@ -1,11 +1,11 @@
 """The upstream's health as data."""
 
-from tests.proxy.test_upstream import free_port
+from tests.proxy.transport.test_upstream import free_port
 from tests.upstream import Peer, Received, always, reply, scripted
 
 from festinger.observability.checks import Severity
 from festinger.proxy.health import check_upstreams
-from festinger.proxy.upstream import open_upstream
+from festinger.proxy.transport.upstream import open_upstream
 from festinger.settings.tree import ProxySettings, UpstreamSettings
 
 

@@ -14,10 +14,10 @@ from tests.runtime.house import Hands
 
 from festinger.events.event import Happening
 from festinger.ids import SpaceId, id_maker
-from festinger.proxy.attendant import Attendant
-from festinger.proxy.attending import Attended
-from festinger.proxy.guard import Visit
+from festinger.proxy.auth import Visit
 from festinger.proxy.headers import RawHeaders
+from festinger.proxy.hooks import Attended
+from festinger.proxy.pipeline import Attendant
 from festinger.settings.tree import LoopSettings, ProxySettings, Settings
 from festinger.world.recall import Place, Said
 from festinger.world.recollection import Recollection

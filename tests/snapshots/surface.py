@@ -25,7 +25,7 @@ from festinger.observability.pages import every_error
 from festinger.proxy import routes
 from festinger.runtime.app import App
 from festinger.settings.keys import ALIASES, KEYS
-from festinger.web.admin import ROUTES
+from festinger.web.app import ROUTES
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 EXPECTED = Path(__file__).parent / "expected"

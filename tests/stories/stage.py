@@ -21,7 +21,7 @@ from festinger.cli.porch import Porch
 from festinger.cli.running import Running, running
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.worker import Crew
-from festinger.proxy.bind import close_sockets, open_sockets
+from festinger.proxy.transport.server import close_sockets, open_sockets
 from festinger.runtime.app import App
 from festinger.world.graph import World
 

@@ -23,8 +23,8 @@ from tests.stories.stage import PATIENCE_S, Stage, stage
 from tests.stories.test_capturing import PATIENT, captured, chat, kept
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
-from festinger.proxy import recording
-from festinger.proxy.questions import MOST_OPEN
+from festinger.proxy.capture import recorder
+from festinger.proxy.context.fetch import MOST_OPEN
 from festinger.store.repositories.exchanges import find_sessions
 from festinger.world.learn import iknowthat
 
@@ -304,7 +304,7 @@ async def test_a_store_that_neither_answers_nor_lets_go_holds_up_no_request(
                 await thawed.wait()
         return []
 
-    monkeypatch.setattr(recording, "find_sessions", frozen)
+    monkeypatch.setattr(recorder, "find_sessions", frozen)
     async with stage(
         database_url, tmp_path, proxy__memory_deadline_ms=20, proxy__first_memory_deadline_ms=20
     ) as at:
@@ -328,7 +328,7 @@ async def test_a_conversation_that_nobody_has_answered_yet_is_not_looked_up(
         looked_up.append(given["session"])
         return []
 
-    monkeypatch.setattr(recording, "find_sessions", noted)
+    monkeypatch.setattr(recorder, "find_sessions", noted)
     async with stage(database_url, tmp_path, **PATIENT) as at:
         await at.post("/api/chat", chat("Hello."))
         await at.post("/api/chat", chat("Hello again."), X_Festinger_Session="mine")

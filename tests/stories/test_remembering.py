@@ -19,8 +19,8 @@ from tests.runtime.house import SOON, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Cause, Origin, SessionId, cause
 from festinger.jobs.worker import Crew
-from festinger.proxy.attendant import Attendant
-from festinger.proxy.mind import WorldMind
+from festinger.proxy.context.fetch import WorldMind
+from festinger.proxy.pipeline import Attendant
 from festinger.runtime.app import App
 from festinger.world.conflicts import conflicts
 from festinger.world.decisions import Decision, Judge, Verdict, decide

@@ -14,7 +14,7 @@ from festinger.runtime.app import App
 from festinger.runtime.supervisor import Keeper
 from festinger.services.access import issue_key
 from festinger.store.repositories.auth import Role
-from festinger.web.admin import admin
+from festinger.web.app import admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

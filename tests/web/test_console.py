@@ -10,9 +10,9 @@ from typing import TypeVar
 import pytest
 from selenium.webdriver.common.keys import Keys
 from tests.proxy.doors import open_door
+from tests.web.api.test_quarantine import overheard
 from tests.web.chromium import Browser
 from tests.web.desk import Desk, desk
-from tests.web.test_quarantine import overheard
 
 from festinger.ids import MAIN_SPACE
 from festinger.runtime.app import Start

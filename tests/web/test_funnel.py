@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.web.test_memories import LARGE, SMALL, house, key_of, learn
+from tests.web.api.test_memories import LARGE, SMALL, house, key_of, learn
 
 from festinger.store.repositories.auth import Role
 

@@ -10,7 +10,7 @@ from tests.web.asgi import Got
 from tests.web.desk import Desk
 
 from festinger.store.repositories.auth import Role
-from festinger.web.access import COOKIE
+from festinger.web.auth import COOKIE
 
 ORIGIN = "http://localhost:11435"
 FORM = "application/x-www-form-urlencoded"

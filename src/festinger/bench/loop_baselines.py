@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from festinger.proxy.loops.steps import Answer, Item, Step
+from festinger.proxy.loops.history import Answer, Item, Step
 
 TIMES, LEAST_CHARS, LONGEST = 3, 36, 600
 TAIL, LEAST_TAIL = 2_000, 200

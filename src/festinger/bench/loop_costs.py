@@ -12,11 +12,9 @@ from festinger.bench.loop_streams import CHUNK, cut
 from festinger.bench.result import Metric, Sample, at_most, percentile
 from festinger.bench.suite import PRODUCT
 from festinger.clock import Stopwatch
-from festinger.proxy.loops.message import Call, Message, Role
-from festinger.proxy.loops.restraint import Allowance
-from festinger.proxy.loops.steps import Keys, steps_of
-from festinger.proxy.loops.stream import Detector
-from festinger.proxy.loops.turns import worst
+from festinger.proxy.loops.history import Keys, steps_of, worst
+from festinger.proxy.loops.keys import Call, Message, Role
+from festinger.proxy.loops.stream import Allowance, Detector
 from festinger.settings.tree import LoopSettings
 
 HISTORY = 200

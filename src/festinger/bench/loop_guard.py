@@ -21,12 +21,11 @@ from aiohttp import web
 from festinger.bench.load import HOST
 from festinger.clock import system_stopwatch
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
-from festinger.proxy.attendant import Attendant
-from festinger.proxy.bind import close_sockets, open_sockets
-from festinger.proxy.door import Proxy
-from festinger.proxy.mind import WorldMind
-from festinger.proxy.serve import serving
-from festinger.proxy.upstream import open_upstream
+from festinger.proxy.app import Proxy
+from festinger.proxy.context.fetch import WorldMind
+from festinger.proxy.pipeline import Attendant
+from festinger.proxy.transport.server import close_sockets, open_sockets, serving
+from festinger.proxy.transport.upstream import open_upstream
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.store.repositories.auth import ApiKey
 

@@ -13,9 +13,7 @@ from typing import Any
 from festinger.bench.loop_baselines import exact_period, zlib_ratio
 from festinger.bench.suite import PRODUCT
 from festinger.bench.tally import Item, Tally, counted
-from festinger.proxy.loops.finding import Finding, Severity
-from festinger.proxy.loops.restraint import Allowance
-from festinger.proxy.loops.stream import Detector
+from festinger.proxy.loops.stream import Allowance, Detector, Finding, Severity
 from festinger.settings.tree import StreamLoopSettings
 
 CHUNK = 16

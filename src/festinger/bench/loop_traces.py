@@ -13,10 +13,9 @@ from festinger.bench.loop_baselines import repeat_count
 from festinger.bench.loop_streams import alarm
 from festinger.bench.suite import PRODUCT
 from festinger.bench.tally import Item, Tally, auroc
-from festinger.proxy.loops.message import Call, Message, Role
-from festinger.proxy.loops.steps import Item as Step
-from festinger.proxy.loops.steps import Keys, steps_of
-from festinger.proxy.loops.turns import worst
+from festinger.proxy.loops.history import Item as Step
+from festinger.proxy.loops.history import Keys, steps_of, worst
+from festinger.proxy.loops.keys import Call, Message, Role
 from festinger.settings.tree import LoopSettings
 
 REPEAT_COUNT, LENGTH = "repeat_count", "length"

@@ -27,15 +27,14 @@ from festinger.errors import CannotStart
 from festinger.ids import MAIN_SPACE, AgentId, SessionId, id_maker
 from festinger.jobs.queue import tick
 from festinger.jobs.worker import Crew
-from festinger.proxy.attendant import Attendant
-from festinger.proxy.bind import close_sockets, open_sockets
-from festinger.proxy.door import Proxy
-from festinger.proxy.mind import WorldMind
-from festinger.proxy.recording import StoredChronicle
-from festinger.proxy.serve import serving
-from festinger.proxy.spool import Spool
-from festinger.proxy.upstream import open_upstream
-from festinger.proxy.writer import Writer
+from festinger.proxy.app import Proxy
+from festinger.proxy.capture.queue import Writer
+from festinger.proxy.capture.recorder import StoredChronicle
+from festinger.proxy.capture.spool import Spool
+from festinger.proxy.context.fetch import WorldMind
+from festinger.proxy.pipeline import Attendant
+from festinger.proxy.transport.server import close_sockets, open_sockets, serving
+from festinger.proxy.transport.upstream import open_upstream
 from festinger.runtime.app import App, Start, open_app
 from festinger.runtime.environment import Tools
 from festinger.text.blocks import CLOSE, OPEN

@@ -12,7 +12,7 @@ from festinger.cli.desk import Desk
 from festinger.errors import BadInput
 
 if TYPE_CHECKING:
-    from festinger.proxy.remote import Remote
+    from festinger.proxy.remote_client import Remote
     from festinger.runtime.environment import LocalServer
     from festinger.settings.live import LiveSettings
 
@@ -24,7 +24,7 @@ async def connect(desk: Desk, *, find: bool = False) -> "AsyncIterator[Remote | 
     if desk.server is None and local is None:
         yield None
         return
-    from festinger.proxy.remote import remote
+    from festinger.proxy.remote_client import remote
 
     if local is None:
         async with remote(desk.server or "", space=desk.space, key=desk.key) as server:

@@ -48,7 +48,7 @@ async def doctor(desk: Desk) -> int:
 async def _check_server(settings: "LiveSettings") -> "Check":
     """Whether the server of this home runs, and where."""
     from festinger.observability.checks import ok, warn
-    from festinger.proxy.remote import remote
+    from festinger.proxy.remote_client import remote
     from festinger.runtime.environment import base_of
 
     found, bound = find_local(settings), settings.now.server
@@ -71,7 +71,7 @@ async def _check_server(settings: "LiveSettings") -> "Check":
 async def _own_checks(desk: Desk, settings: "LiveSettings") -> "list[Check]":
     """The checks that can be made without a server; a store that cannot be had is itself a finding."""
     from festinger.proxy.health import check_served, check_upstreams
-    from festinger.proxy.upstream import open_upstream
+    from festinger.proxy.transport.upstream import open_upstream
     from festinger.runtime.app import Start
     from festinger.runtime.environment import home_of
     from festinger.runtime.supervisor import examine, without_store

@@ -14,20 +14,17 @@ from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.memory.deps import Terms
 from festinger.observability.checks import Check
-from festinger.proxy.attendant import Attendant
-from festinger.proxy.chronicle import Chronicle
-from festinger.proxy.door import ASGIApp
+from festinger.proxy.app import ASGIApp
+from festinger.proxy.capture.queue import Writer
+from festinger.proxy.capture.recorder import StoredChronicle
+from festinger.proxy.capture.spool import Spool
+from festinger.proxy.context.build import Noting
+from festinger.proxy.context.edit import Modelfiles
+from festinger.proxy.context.fetch import InTime, WorldMind
+from festinger.proxy.context.memories import StoredMemories, restating
 from festinger.proxy.health import check_capture, check_served, check_steadiness, check_upstreams
-from festinger.proxy.in_time import InTime
-from festinger.proxy.memories import StoredMemories
-from festinger.proxy.mind import WorldMind
-from festinger.proxy.modelfiles import Modelfiles
-from festinger.proxy.noting import Noting
-from festinger.proxy.recording import StoredChronicle
-from festinger.proxy.restating import restating
-from festinger.proxy.spool import Spool
+from festinger.proxy.pipeline import Attendant, Chronicle
 from festinger.proxy.statements import StoredLearner
-from festinger.proxy.writer import Writer
 from festinger.runtime.app import App, Start, open_app
 from festinger.runtime.environment import announced, home_of
 from festinger.runtime.lifecycle import Background
@@ -36,7 +33,7 @@ from festinger.runtime.supervisor import Keeper
 from festinger.runtime.world import warm
 from festinger.settings.watch import watch
 from festinger.store.paths import Layout
-from festinger.web.admin import admin
+from festinger.web.app import admin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ async def login(
 
     Example: festinger login --name ann
     """
-    from festinger.proxy.remote import checked_address
+    from festinger.proxy.remote_client import checked_address
 
     async with desk.app() as app:
         link = await app.logins.invite(name or _user())

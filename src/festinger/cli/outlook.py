@@ -19,7 +19,7 @@ from festinger.cli.desk import Desk
 from festinger.ids import DEFAULT_AGENT, AgentId, Cause, Origin, SessionId, SpaceId, cause, read_id
 
 if TYPE_CHECKING:
-    from festinger.proxy.remote import Remote
+    from festinger.proxy.remote_client import Remote
     from festinger.runtime.app import App
     from festinger.world.conflicts import Conflict
 

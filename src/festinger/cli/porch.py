@@ -12,16 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.proxy.attending import Attended
-from festinger.proxy.edge import going_on
-from festinger.proxy.ending import Ended
-from festinger.proxy.framing import Frame
-from festinger.proxy.guard import Visit
-from festinger.proxy.headers import RawHeaders
-from festinger.proxy.passed import Passed
-from festinger.proxy.tap import Ending, Stored
-from festinger.proxy.telling import MemoryResult, MemoryTold, Reason
-from festinger.proxy.upstream import Upstream
+from festinger.proxy.auth import Visit
+from festinger.proxy.errors import going_on
+from festinger.proxy.headers import MemoryResult, MemoryTold, RawHeaders, Reason
+from festinger.proxy.hooks import Attended, Passed
+from festinger.proxy.transport.streams import Ended, Ending, Frame, Stored
+from festinger.proxy.transport.upstream import Upstream
 from festinger.runtime.environment import LocalServer, Tools
 from festinger.settings.live import LiveSettings
 from festinger.settings.tree import ProxySettings

@@ -12,10 +12,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from festinger.cli.porch import Plan, Porch
-from festinger.proxy.bind import is_exposed
-from festinger.proxy.door import Proxy
-from festinger.proxy.serve import serving
-from festinger.proxy.upstream import Upstream, open_upstream
+from festinger.proxy.app import Proxy
+from festinger.proxy.transport.server import is_exposed, serving
+from festinger.proxy.transport.upstream import Upstream, open_upstream
 from festinger.runtime.environment import LocalServer, Tools
 from festinger.settings.live import LiveSettings
 

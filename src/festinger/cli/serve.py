@@ -18,7 +18,7 @@ from festinger.cli.command import command
 from festinger.cli.desk import Desk
 from festinger.cli.running import Running, running
 from festinger.cli.signals import asked_to_stop
-from festinger.proxy.bind import check_bind, close_sockets, is_exposed, open_sockets
+from festinger.proxy.transport.server import check_bind, close_sockets, is_exposed, open_sockets
 from festinger.runtime.environment import LocalServer, Tools, base_of, master_key_of, store_mark
 from festinger.settings.live import LiveSettings
 from festinger.store.repositories.auth import keys, new_secret

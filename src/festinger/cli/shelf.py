@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from festinger.client.memory import Memory
     from festinger.memory.deps import Desk as MemoryDesk
     from festinger.memory.learn.statement import Given
-    from festinger.proxy.remote import Remote
+    from festinger.proxy.remote_client import Remote
     from festinger.runtime.app import App
 
 API = "/admin/api"

@@ -18,7 +18,7 @@ from festinger.cli.outlook import Document, as_sent
 from festinger.ids import AgentId, Origin, SessionId, cause, read_id
 
 if TYPE_CHECKING:
-    from festinger.proxy.remote import Remote
+    from festinger.proxy.remote_client import Remote
     from festinger.services.reviews import Review, Words
 
 API = "/admin/api"
@@ -55,7 +55,7 @@ class Tray(Protocol):
 async def tray(desk: Desk) -> AsyncIterator[Tray]:
     """The inbox of the desk's space: at its server if it names one, else in the store."""
     if desk.server is not None:
-        from festinger.proxy.remote import remote
+        from festinger.proxy.remote_client import remote
 
         async with remote(desk.server, space=desk.space, key=desk.key) as server:
             yield FromServer(server=server)

@@ -13,10 +13,10 @@ from prometheus_client import Counter, Gauge
 
 from festinger.observability.checks import Check, fail, ok, warn
 from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
+from festinger.proxy.capture.queue import QUEUE, Writer
+from festinger.proxy.headers import MemoryResult, Reason
 from festinger.proxy.routes import Protocol
-from festinger.proxy.telling import MemoryResult, Reason
-from festinger.proxy.upstream import Asking, Upstream, UpstreamFailed, base_for
-from festinger.proxy.writer import QUEUE, Writer
+from festinger.proxy.transport.upstream import Asking, Upstream, UpstreamFailed, base_for
 from festinger.settings.tree import ProxySettings
 from festinger.store.pool import Store
 from festinger.store.repositories.request_log import count_requests

@@ -2,11 +2,17 @@
 
 Nothing waits for it but an explicit `remember that …`: its answer's headers say what became of it. A job reads captured
 turns again after a crash (`app/conversing`); keys made of the turn keep that from learning anything twice.
+
+What is known of the statements of a request while they are learned, and after.
+
+Values and ports only, so that the proxy can start before anything that learns is loaded.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 from uuid import UUID
 
 import structlog
@@ -17,16 +23,61 @@ from festinger.memory.extract.statements import asks_to_remember
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.result import Learned
 from festinger.memory.model import Place
-from festinger.proxy.capture import made_id, session_name
-from festinger.proxy.edge import going_on
-from festinger.proxy.learn_status import Learning, LearnStatus
+from festinger.proxy.capture.exchange import made_id, session_name
+from festinger.proxy.errors import going_on
+from festinger.proxy.parsed_request import Understood
 from festinger.proxy.routes import Protocol as Wire
-from festinger.proxy.understanding import Understood
-from festinger.proxy.upstream import base_for
+from festinger.proxy.transport.upstream import base_for
 from festinger.runtime.app import App
 from festinger.runtime.lifecycle import Background
 from festinger.settings.tree import ProxySettings
 from festinger.world.recall import Said
+
+WAIT_SECONDS = 1.0
+"""How long an answer that is about to begin waits for what a person asked to be remembered."""
+KEPT = frozenset({"stored", "confirmed", "refined", "superseded", "pending"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnStatus:
+    """What became of the statements that a person asked to have remembered; told in a header."""
+
+    actions: tuple[str, ...] = ()
+    is_late: bool = False
+    failed: str = ""
+
+    def __str__(self) -> str:
+        if self.failed:
+            return f"failed; reason={self.failed}"
+        if self.is_late:
+            return "pending"
+        kept = [action for action in self.actions if action in KEPT]
+        return f"{len(kept)}; actions={','.join(self.actions)}" if self.actions else "0"
+
+
+class Learning:
+    """The learning of one request, under way."""
+
+    def __init__(self, task: asyncio.Task[LearnStatus], *, is_asked: bool) -> None:
+        self._task = task
+        self.is_asked = is_asked
+        """Whether a person asked to have something remembered."""
+
+    async def status(self) -> LearnStatus:
+        """What was learned, as far as it is known within `WAIT_SECONDS`."""
+        await asyncio.wait({self._task}, timeout=WAIT_SECONDS)
+        return self._task.result() if self._task.done() else LearnStatus(is_late=True)
+
+
+class TurnLearner(Protocol):
+    def start(self, understood: Understood, *, settings: ProxySettings) -> Learning | None:
+        """Begin to learn from the new turns of a request; `None` if there is nothing to learn from."""
+
+
+class NullLearner:
+    def start(self, understood: Understood, *, settings: ProxySettings) -> Learning | None:
+        return None
+
 
 log = structlog.get_logger(room="proxy")
 

@@ -30,7 +30,7 @@ from festinger.ids import (
 from festinger.runtime.app import App
 from festinger.runtime.supervisor import Keeper
 from festinger.store.repositories.auth import ApiKey, Role, Session
-from festinger.web.access import Admission, Scope
+from festinger.web.auth import Admission, Scope
 
 Shape = TypeVar("Shape", bound=BaseModel)
 

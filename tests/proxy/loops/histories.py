@@ -3,9 +3,8 @@
 import json
 from collections.abc import Iterable
 
-from festinger.proxy.loops.message import Call, Message, Role
-from festinger.proxy.loops.steps import Item, Keys, steps_of
-from festinger.proxy.loops.turns import Repeat, worst
+from festinger.proxy.loops.history import Item, Keys, Repeat, steps_of, worst
+from festinger.proxy.loops.keys import Call, Message, Role
 from festinger.settings.tree import LoopSettings
 
 SETTINGS = LoopSettings(thresholds=(3, 4, 5, 6))

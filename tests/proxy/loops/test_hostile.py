@@ -4,10 +4,9 @@ import time
 
 import pytest
 
-from festinger.proxy.loops import keys, restraint, spoken
-from festinger.proxy.loops.novelty import collapsed
-from festinger.proxy.loops.results import outcome_of
-from festinger.proxy.loops.stream import findings_in
+from festinger.proxy.loops import keys, stream
+from festinger.proxy.loops.keys import outcome_of
+from festinger.proxy.loops.stream import collapsed, findings_in
 from festinger.settings.tree import StreamLoopSettings
 
 HOSTILE = {
@@ -39,8 +38,8 @@ PATTERNS = {
     "failure key": lambda text: keys.failure_key(text, keys.call_key(text)),
     "waiting": lambda text: keys.means_to_wait("run", text),
     "outcome": lambda text: outcome_of(text, text, is_error=False),
-    "asked": restraint.asks_to_repeat,
-    "spoken": spoken.spoken_call,
+    "asked": stream.asks_to_repeat,
+    "spoken": keys.spoken_call,
     "collapsed": collapsed,
     "stream": lambda text: findings_in(text, StreamLoopSettings(stale_cut=100_000, blank_cut=100_000)),
 }

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.loops.finding import Finding, Severity, StreamRule
-from festinger.proxy.loops.restraint import Allowance
-from festinger.proxy.loops.stream import LOOK_EVERY, Detector, findings_in
+from festinger.proxy.loops.stream import (
+    LOOK_EVERY,
+    Allowance,
+    Detector,
+    Finding,
+    Severity,
+    StreamRule,
+    findings_in,
+)
 from festinger.settings.tree import StreamLoopSettings
 
 SETTINGS = StreamLoopSettings()

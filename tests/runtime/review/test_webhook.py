@@ -18,7 +18,7 @@ from festinger.ids import MAIN_SPACE
 from festinger.proposals.channels.webhook import check, signed
 from festinger.proposals.model import Kind, Proposal, Type
 from festinger.proposals.verdicts.reviewers import add_reviewer
-from festinger.web.admin import admin
+from festinger.web.app import admin
 
 SECRET = "a secret of both sides"
 

@@ -25,7 +25,7 @@ from festinger.clock import system_stopwatch
 from festinger.errors import Unavailable
 from festinger.ids import MAIN_SPACE, id_maker
 from festinger.jobs.worker import Crew
-from festinger.proxy.bind import close_sockets, open_sockets
+from festinger.proxy.transport.server import close_sockets, open_sockets
 from festinger.runtime.app import App
 from festinger.runtime.environment import Tools
 from festinger.settings.deployment import Deployment

@@ -12,15 +12,11 @@ from typing import Any
 import orjson
 
 from festinger.clock import Clock
-from festinger.proxy.bind import close_sockets, open_sockets
-from festinger.proxy.injection.block import mark_of
-from festinger.proxy.replies.answering import OwnAnswer, own_answer
-from festinger.proxy.replies.saying import Finish
-from festinger.proxy.requests.cleaning import cleaning
-from festinger.proxy.requests.kind import Kind
-from festinger.proxy.requests.reading import read
-from festinger.proxy.requests.turn import Request
-from festinger.proxy.serve import serving
+from festinger.proxy.context.block import mark_of
+from festinger.proxy.protocols.messages import Kind, Request, cleaning
+from festinger.proxy.protocols.parse import read
+from festinger.proxy.protocols.synthetic import Finish, OwnAnswer, own_answer
+from festinger.proxy.transport.server import close_sockets, open_sockets, serving
 
 HOST = "127.0.0.1"
 LARGEST = 2**20

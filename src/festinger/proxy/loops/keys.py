@@ -3,17 +3,33 @@
 Whatever stands in the arguments of a call is meant: another id, number or path is another call. Only results carry
 noise, such as the time of day. A weaker key of a call leaves out small numbers that stand alone, comments and space; it
 says no more than that two calls look alike. Keys are made once for each text, since a history comes again with every request.
+
+What of a conversation does the loop detector read?
+
+The readers of the protocols make these values; whoever wrote a message is decided there, never from its text.
+
+Does an agent speak its tool calls as JSON in plain text?
+
+Agent Zero and its kin answer with one object that holds thoughts, `tool_name` and `tool_args`. Thoughts differ
+each time; what is done is the tool and its arguments.
+
+Tells what the result of a tool call brought: a failure, a bare confirmation, or something to read.
+
+Every protocol carries results as text, and only one of them flags errors, so the text itself is read.
 """
 
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
+
+from festinger.proposals.detectors.tool_failure import failure_of
 
 KEPT = 4_096
 LETTERS_BESIDE_TIME = 6
@@ -142,3 +158,163 @@ def _ordered(arguments: str) -> str:
         return orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS).decode()
     except orjson.JSONDecodeError:
         return arguments.strip()
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool call: `arguments` is JSON text as the model wrote it."""
+
+    name: str
+    arguments: str = ""
+    id: str = ""
+
+
+class Message(NamedTuple):
+    """One message. A tuple, because it is made for each message of each new history."""
+
+    role: Role
+    text: str = ""
+    """What is visible, without thinking, our blocks and volatile tails."""
+    calls: tuple[Call, ...] = ()
+    answers: str = ""
+    """The id of the call whose result this is, where the protocol says so."""
+    is_error: bool = False
+    by_person: bool = False
+    """A real user message; tool results and a framework's warnings come in the role of the user too."""
+
+
+LONGEST_SPOKEN_CALL = 200_000
+
+_FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
+
+
+def spoken_call(text: str) -> Call | None:
+    """The call that a reply consists of, if it is one."""
+    found = spoken_object(text)
+    if found is None:
+        return None
+    return Call(name=found["tool_name"], arguments=orjson.dumps(found.get("tool_args", {})).decode())
+
+
+def spoken_object(text: str) -> dict[str, Any] | None:
+    if '"tool_name"' not in text or len(text) > LONGEST_SPOKEN_CALL:
+        return None
+    fenced = _FENCE.match(text)
+    bare = fenced.group(1) if fenced else text
+    start, end = bare.find("{"), bare.rfind("}")
+    try:
+        found = orjson.loads(bare[start : end + 1])
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("tool_name"), str) else None
+
+
+READ = 2_000
+"""Characters at each end of a result that are read."""
+CONFIRMATION_WORDS = 12
+
+_WORD = re.compile(r"[^\W_]+")
+_CONFIRMS = re.compile(
+    r"ok|okay|done|succe(?:ss|ssful|ssfully|eded)|true|null|output|finished|completed?|status|result|message|msg|action"
+    r"|exit|code|0|was|were|has|have|been|is|the|an?|to|at|on|in|of|by|and|with"
+)
+"""Words that add nothing to the call when a result consists of nothing else."""
+
+_ENVELOPE = re.compile(
+    r"errors?|exception|message|msg|details?|(?:status_?|exit_?|return)?code|status|type|reason|success|ok|is_?error"
+    r"|stdout|stderr|output|content|(?:request|trace)_?id|time(?:stamp)?|path|retry_after"
+)
+"""Names of what an answer says about itself."""
+
+_FAILS = re.compile(
+    r"\A\W{0,20}(?:[\w./-]{1,80}: ){1,3}\W{0,20}(?:error|fatal|failed|cannot|can't|could not|unable to|no such|not found)\b"
+    r"|\A[^\n]{0,300}(?:no such file or directory|permission denied|command not found|connection refused)\W*(?:\n|\Z)"
+    r"|\A\W*(?:could not|cannot|can't|unable to|invalid|unknown|unauthorized|forbidden|access denied|timed out|timeout)\b"
+    r"|\A\W*(?-i:[45]\d\d [A-Z][a-z])"
+    r"|\A[^\n]{0,200}\berror(?:\[\w+\]:| [A-Z]{0,4}\d)"
+    r"|\b[1-9]\d* (?:failed|errors?)\b[^\n]*\Z"
+    r"|\A\W*FAILED\b",
+    re.IGNORECASE,
+)
+_STAMP = re.compile(r"\A[\[(]?\d[\d:.,TZ+-]{4,32}[\])]?\s+")
+_COMPLAINS = re.compile(
+    r"\b(?:error|exception|fatal|fail(?:ed|ure)|denied|refused|timed out|timeout|unavailable|expired|not found|no such|cannot"
+    r"|can't|could(?:n't| not)|unable|invalid|rejected|unreachable|aborted|unauthorized|forbidden)\b",
+    re.IGNORECASE,
+)
+COMPLAINT = 200
+"""Characters of a line that complains of something."""
+_COUNT = re.compile(r"total(?:_\w+)?|\w*count|hits|found|matches|num_?results")
+_NOTHING = re.compile(
+    r"\A\W{0,20}(?:(?:no|0|zero|without any) (?:[\w'-]+ ){0,4}?"
+    r"(?:found|results?|match(?:es)?|hits?|items?|rows?|entries|records?|documents?|files?|answers?|data)\b"
+    r"|nothing\b|not found|[\w' -]{1,60}\b(?:not found|did(?: not|n't) (?:match|return|find)|could(?: not|n't) find"
+    r"|returned (?:nothing|no|0)|no (?:results?|matches)))"
+    r"|\A\s*(?:\[\s*\]|\{\s*\}|null|none)\s*\Z",
+    re.IGNORECASE,
+)
+
+
+class Outcome(StrEnum):
+    FAILED = "failed"
+    """An error, or word that nothing was found."""
+    CONFIRMED = "confirmed"
+    """Nothing but word that the call was carried out."""
+    TOLD = "told"
+
+
+def outcome_of(call: str, result: str, *, is_error: bool) -> Outcome:
+    """What the result of this call brought; `call` is the tool's name with its arguments."""
+    said = _STAMP.sub("", result.strip())
+    text = said if len(said) <= 2 * READ else f"{said[:READ]}\n{said[-READ:]}"
+    if is_error or _FAILS.search(text) or _NOTHING.search(text):
+        return Outcome.FAILED
+    read = _object(text)
+    if _is_nothing(read) if _is_record(read) else failure_of(text) is not None:
+        return Outcome.FAILED
+    return Outcome.CONFIRMED if _confirms(call, text) else Outcome.TOLD
+
+
+def complains(result: str) -> bool:
+    """Whether a result is one line with a word of failure, which may be its content as well as its fate."""
+    said = _STAMP.sub("", result.strip())
+    is_line = len(said) <= COMPLAINT and "\n" not in said and not said.startswith(("{", "["))
+    return is_line and _COMPLAINS.search(said) is not None
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    if not text.startswith("{"):
+        return {}
+    try:
+        read: Mapping[str, Any] = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {}
+    return read
+
+
+def _is_record(read: Mapping[str, Any]) -> bool:
+    """Whether an object holds more than word of how the call went: a job that failed is no failed call."""
+    return any(_ENVELOPE.fullmatch(name.casefold()) is None for name in read)
+
+
+def _is_nothing(read: Mapping[str, Any]) -> bool:
+    """Whether an object lists or counts something and has none of it."""
+    lists = [value for value in read.values() if isinstance(value, list)]
+    counts = [value for name, value in read.items() if _COUNT.fullmatch(name.casefold())]
+    return bool(lists or counts) and not any(lists) and not any(counts)
+
+
+def _confirms(call: str, text: str) -> bool:
+    """Whether every word of a short result is a word of confirmation or stands in the call."""
+    words = _WORD.findall(text[:READ].casefold().replace("no output", ""))
+    if len(words) > CONFIRMATION_WORDS:
+        return False
+    stems = {word[:4] for word in _WORD.findall(call[:READ].casefold())}
+    return all(_CONFIRMS.fullmatch(word) or word[:4] in stems for word in words)

@@ -3,16 +3,194 @@
 A reply is cut when it has said nothing new for long and has gone round several times in what it said. Repetition that goes
 on to other numbers, names or rows is never cut: whether that was wanted is weighed once, at the end of the reply, and
 noticed. One detector reads one channel.
+
+Reads what is said and what is thought in a reply, each with a detector of its own.
+
+A loop in either ends the whole reply. What a tool is told is not read: half an object is of no use to anybody.
+
+What is found in a reply that repeats itself while it streams.
+
+Weighs how little a text says for its length, by compressing it.
+
+What any text costs at first is taken off, since it would hide a loop in a short text. And because a passage may
+honestly be said twice, the very end must add little to what stands before it.
+
+Follows how long a growing text has said nothing new.
+
+A text goes on as long as it brings words that did not yet follow each other in it: the next number, name or row is
+enough. A text that only says again what it has said stands still, in whatever order. Numbers, signs and single letters
+never stand still, since matrices, drawings and progress dots repeat by nature.
+
+Tells from a request which repetition in its reply was asked for.
 """
 
-from festinger.proxy.loops.density import is_dense, weight
-from festinger.proxy.loops.finding import Finding, Severity, StreamRule
-from festinger.proxy.loops.novelty import Novelty
-from festinger.proxy.loops.restraint import Allowance
+import re
+import zlib
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
 from festinger.settings.tree import StreamLoopSettings
 
+WEIGHED = 2_000
+LEAST = 250
+FIRST_TIME = 80
+"""Bytes that a text may cost before its length counts."""
+END = 200
+
+_LEVEL, _WINDOW_BITS = 6, -15
+
+
+def is_dense(text: str, *, ratio: float, end_ratio: float) -> bool:
+    """Whether the end of a text repeats so much that it compresses to these shares, as a whole and at its very end."""
+    data = _bytes(text[-WEIGHED:])
+    if len(data) < LEAST:
+        return False
+    size = min(END, len(data) // 2)
+    before, end = data[:-size], data[-size:]
+    squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS, zdict=before)
+    added = (len(squeeze.compress(end)) + len(squeeze.flush())) / size
+    return weight(text[-WEIGHED:], free=FIRST_TIME) < ratio and added < end_ratio
+
+
+def weight(text: str, *, free: int = 0) -> float:
+    """The share of its length to which a text compresses."""
+    data = _bytes(text)
+    return (len(zlib.compress(data, _LEVEL)) - free) / len(data)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+class StreamRule(StrEnum):
+    STALE = "stale"
+    """Nothing new was said for long."""
+    RUN = "run"
+    """One character over and over."""
+    BLANK = "blank"
+    DENSE = "dense"
+    """The end compresses to almost nothing."""
+
+
+class Severity(StrEnum):
+    NOTICE = "notice"
+    """Recorded, told at the end, and one step towards the next turn's level."""
+    CUT = "cut"
+    """The reply ends here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    rule: StreamRule
+    severity: Severity
+    count: int
+    """Characters that said nothing new, as far as the rule counts them; 0 where it only weighs."""
+    at: int
+    """Characters of the reply that had been read by then."""
+
+
+SEQUENCE = 12
+"""Words that follow each other: so many that rows of yes and no are hardly ever the same."""
+KEPT_SEQUENCES = 8_192
+"""Sequences after which the older half is forgotten."""
+LEAST_STALE = 100
+"""Characters of words at the end of a cut text that are worth leaving out."""
+LONGEST_WORD = 64
+"""Longer runs of letters are encoded bytes."""
+
+_WORD = re.compile(r"\w+")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+class Novelty:
+    """One text."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._latest: tuple[str, ...] = ()
+        self._seen: set[int] = set()
+        self._older: set[int] = set()
+        self._read = 0
+        self.stale = 0
+        """Characters of words since something new was said."""
+        self.new_until = 0
+        """Where the latest news ends in the text."""
+
+    def grow(self, piece: str) -> None:
+        """Read on. The last word waits until it has ended."""
+        text = self._rest + piece
+        end = len(text)
+        for found in _WORD.finditer(text):
+            if found.end() == len(text) and len(found.group()) <= LONGEST_WORD:
+                end = found.start()
+                break
+            self._add(found.group().casefold(), self._read + found.end())
+        self._rest = text[end:]
+        self._read += end
+
+    def _add(self, word: str, end: int) -> None:
+        self._latest = (*self._latest, word)[-SEQUENCE:]
+        sequence = hash(self._latest)
+        if sequence not in self._seen:
+            self._seen.add(sequence)
+            if sequence not in self._older:
+                self.stale, self.new_until = 0, end
+                self._forget()
+                return
+            self._forget()
+        if 1 < len(word) <= LONGEST_WORD and _LETTER.search(word):
+            self.stale += len(word) + 1
+
+    def _forget(self) -> None:
+        if len(self._seen) > KEPT_SEQUENCES:
+            self._older, self._seen = self._seen, set()
+
+
+def collapsed(text: str) -> str:
+    """A text that was cut, without what says nothing new at its end. The same text is always shortened alike."""
+    novelty = Novelty()
+    # The last word may have been cut, too, and then looks like a new one.
+    novelty.grow(text)
+    if novelty.stale >= LEAST_STALE:
+        return text[: novelty.new_until]
+    bare = text.rstrip()
+    return bare.rstrip(bare[-1]) + bare[-1] if bare else bare
+
+
+READ = 4_000
+"""Characters at both ends of a person's message in which a wish for repetition is looked for."""
+
+_ASKED = re.compile(
+    r"\b\d{1,6}\b[^.\n]{0,30}?\b(?:times|copies|rows|lines|repetitions|repeats)\b"
+    r"|\brepeat\w*\b[^.\n]{0,60}?\b\d{1,6}\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """What the request itself says about repetition in its reply."""
+
+    structured: bool = False
+    """A schema or a format is enforced."""
+    wish: str = ""
+    """What the person said; it is read when a reply has begun to repeat itself, and few ever do."""
+
+    @cached_property
+    def is_asked(self) -> bool:
+        """Whether the person asked for repetition."""
+        return asks_to_repeat(self.wish)
+
+
+def asks_to_repeat(message: str) -> bool:
+    """Whether a message asks for something a number of times."""
+    ends = message if len(message) <= 2 * READ else f"{message[:READ]}\n{message[-READ:]}"
+    return _ASKED.search(ends) is not None
+
+
 LOOK_EVERY = 64
-KEPT = 8_000
+KEPT_CHARS = 8_000
 GOES_ROUND = 0.1
 """Compressed share of several rounds. A passage that is said a second time costs over .2 of its length."""
 END_RATIO = 0.35
@@ -65,7 +243,7 @@ class Detector:
         goes_on = self._tail.endswith(last)
         self._blank = _at_end(piece, piece.rstrip(), self._blank)
         self._run = _at_end(piece, piece.rstrip(last), self._run if goes_on else 0)
-        self._tail = (self._tail + piece)[-KEPT:]
+        self._tail = (self._tail + piece)[-KEPT_CHARS:]
         self._novelty.grow(piece)
         self._look()
 
@@ -108,3 +286,42 @@ def findings_in(
     detector.feed(text)
     detector.finish()
     return detector.findings
+
+
+class Channel(StrEnum):
+    TEXT = "text"
+    THINKING = "thinking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    channel: Channel
+    finding: Finding
+
+
+class Channels:
+    """One reply."""
+
+    def __init__(self, settings: StreamLoopSettings, allowance: Allowance) -> None:
+        self._settings = settings
+        self._allowance = allowance
+        self._detectors: dict[Channel, Detector] = {}
+
+    def hear(self, channel: Channel, text: str) -> Heard | None:
+        """The cut that this piece of a channel brings about, if it does."""
+        detector = self._detectors.get(channel)
+        if detector is None:
+            detector = self._detectors[channel] = Detector(self._settings, self._allowance)
+        if not detector.feed(text) or detector.cut is None:
+            return None
+        return Heard(channel=channel, finding=detector.cut)
+
+    def finish(self) -> tuple[Heard, ...]:
+        """The reply is over: everything that was found in it."""
+        for detector in self._detectors.values():
+            detector.finish()
+        return tuple(
+            Heard(channel=channel, finding=finding)
+            for channel, detector in self._detectors.items()
+            for finding in detector.findings
+        )

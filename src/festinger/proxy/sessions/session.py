@@ -1,12 +1,27 @@
-"""What is known of a live session?"""
+"""What is known of a live session?
 
-from collections.abc import Iterable, Mapping
+What is known of a session after a request of it?
+
+The request's history takes the place of the one before. Requests of one session run side by side, so whatever
+another one put down in the meantime stays: its replies, and the blocks that it was given.
+
+What makes one history the continuation of another?
+
+Each message is hashed together with the hash before it, so that two histories share a hash exactly as far as they
+are equal. Only what stays the same is hashed; what that is, `essence` says.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from hashlib import sha256
+from itertools import islice
 from typing import NamedTuple
 
 from festinger.ids import SessionId, SpaceId
-from festinger.proxy.injection.block import Block
+from festinger.proxy.context.block import Block
+from festinger.proxy.loops.keys import Message, Role
+from festinger.proxy.protocols.messages import HASH_BYTES, Turn, content_hash
 
 REPLIES = 4
 RECENT = 64
@@ -74,3 +89,65 @@ def latest(replies: Iterable[Reply]) -> tuple[Reply, ...]:
 
 def _shortened(reply: Reply) -> Reply:
     return reply if len(reply.text) <= REPLY_TEXT else replace(reply, text=reply.text[:REPLY_TEXT])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """The hashes of a history, one a turn."""
+
+    links: tuple[bytes, ...]
+    """Of each turn with all before it; a turn that was only a volatile tail repeats the one before."""
+    contents: tuple[bytes, ...]
+    """Of each turn alone, wherever it stands."""
+    first_user: int | None
+    """Which turn is the first of the user."""
+
+    @property
+    def head(self) -> bytes | None:
+        return None if self.first_user is None else self.links[self.first_user]
+
+    @property
+    def end(self) -> bytes:
+        return self.links[-1]
+
+
+START = b"\x00" * HASH_BYTES
+
+
+def chain_of(turns: Sequence[Turn]) -> Chain:
+    links, here = [], START
+    for turn in turns:
+        if not turn.transient:
+            here = sha256(here + turn.content).digest()[:HASH_BYTES]
+        links.append(here)
+    first_user = next(
+        (at for at, turn in enumerate(turns) if turn.role is Role.USER and not turn.transient), None
+    )
+    return Chain(links=tuple(links), contents=tuple([turn.content for turn in turns]), first_user=first_user)
+
+
+def content_of_reply(reply: Message) -> bytes:
+    """The hash that a reply will have when it comes back in a history."""
+    return content_hash((reply,))
+
+
+def advanced(
+    session: Session, beside: Session | None, *, turns: Sequence[Turn], chain: Chain, at: datetime
+) -> Session:
+    """The session as this request leaves it; `beside` is what is kept of it by now."""
+    others = beside or session
+    return replace(
+        session,
+        at=at,
+        head=chain.head,
+        links=chain.links,
+        recent=_recent(turns, chain),
+        replies=others.replies,
+        blocks={**others.blocks, **session.blocks} if others is not session else session.blocks,
+    )
+
+
+def _recent(turns: Sequence[Turn], chain: Chain) -> frozenset[bytes]:
+    backwards = zip(reversed(turns), reversed(chain.contents), strict=True)
+    spoken = (content for turn, content in backwards if turn.role is not Role.USER)
+    return frozenset(islice(spoken, RECENT))

@@ -1,0 +1,360 @@
+"""May this request come in, and on whose behalf?
+
+Judged before a byte of the body is read, in this order: the Host, the Origin, the target, the key, the space,
+and on a server that is reachable from beyond this machine the right to manage models. What is not
+clearly allowed is refused: unlike everything else here, this fails closed.
+
+May a request come under this Host, and from this Origin?
+
+A page of a foreign site can make a browser send requests to this machine, under a name that was bent to
+point here. So the Host must be a name that only this machine, or a network of its own, can have, and the
+Origin must be one that a person put here. Nothing is looked up: a name is judged by its letters.
+
+Does this request carry a key of ours, and what is sent on instead of it?
+
+A key of ours is known by its prefix and may come in three headers. It never leaves here: the upstream gets
+its own key in that place, or none. Keys without the prefix belong to the upstream and are not touched.
+What a key may do is `guard`'s matter; who it belongs to is looked up by a function that is handed in.
+"""
+
+import ipaddress
+import re
+import socket
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from uuid import UUID
+
+import structlog
+
+from festinger.errors import FestingerError, NotAuthenticated, NotAuthorised, NotFound, TooMany
+from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, AgentId, SpaceId
+from festinger.proxy.errors import Answer, refusal, refusal_of
+from festinger.proxy.headers import RawHeaders, Wishes, first, values_of, wishes_in
+from festinger.proxy.routes import (
+    Place,
+    Protocol,
+    Route,
+    Treatment,
+    decoded,
+    doubt_about,
+    path_and_query,
+    place_in,
+    protocol_of,
+    route_of,
+)
+from festinger.settings.tree import Settings
+from festinger.store.repositories.auth import PREFIX, ApiKey, Role
+from festinger.text.addresses import is_loopback
+
+LOCAL_NAME_ENDINGS = (".localhost", ".local", ".internal")
+ORIGIN_HOSTS = frozenset({"localhost", "127.0.0.1", "0.0.0.0"})  # noqa: S104 - a name in a header, not a bind
+ORIGIN_SCHEMES = frozenset({"app", "file", "tauri"})
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+_AUTHORITY = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
+_ORIGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#@\\\s]*)")
+
+
+def machine_names() -> frozenset[str]:
+    """The names by which this machine is called, as it knows them itself."""
+    name = socket.gethostname().lower()
+    return frozenset({name, name.split(".", 1)[0]} - {""})
+
+
+def is_allowed_host(
+    values: Sequence[bytes], *, names: Collection[str], listed: Collection[str], here: str = ""
+) -> bool:
+    """Whether the Host headers of a request, all of them, name this machine.
+
+    `here` is the address of ours that the connection came in on.
+    """
+    return len(values) == 1 and _is_ours(values[0], tuple(names), tuple(listed), here)
+
+
+def is_allowed_origin(values: Sequence[bytes], *, host: bytes, listed: Collection[str]) -> bool:
+    """Whether the Origin headers of a request, if there are any, name a place that a person put here."""
+    if not values:
+        return True
+    if len(values) > 1:
+        return False
+    text = values[0].decode("latin-1").lower()
+    if text in {origin.lower().rstrip("/") for origin in listed}:
+        return True
+    origin = _ORIGIN.fullmatch(text)
+    return origin is not None and _is_listed_origin(origin["scheme"], origin["authority"], host=host)
+
+
+def _is_listed_origin(scheme: str, authority: str, *, host: bytes) -> bool:
+    if scheme in ORIGIN_SCHEMES or scheme.startswith("vscode-"):
+        return True
+    parts = _parts(authority) if scheme in DEFAULT_PORTS else None
+    if parts is None:
+        return False
+    return parts[0] in ORIGIN_HOSTS or _with_port(parts, scheme) == _with_port(
+        _parts(host.decode("latin-1")), scheme
+    )
+
+
+def _with_port(parts: tuple[str, int | None] | None, scheme: str) -> tuple[str, int] | None:
+    return None if parts is None else (parts[0], parts[1] or DEFAULT_PORTS[scheme])
+
+
+def _parts(authority: str) -> tuple[str, int | None] | None:
+    """The lower-case name and the port, or nothing if it is not written as name and port."""
+    found = _AUTHORITY.fullmatch(authority)
+    if found is None or (found["port"] and int(found["port"]) > 65_535):
+        return None
+    return found["name"].lower(), int(found["port"]) if found["port"] else None
+
+
+# A client sends the same Host over and over; judging it anew each time would cost more than the rest of the guard.
+@lru_cache(maxsize=1024)
+def _is_ours(host: bytes, names: tuple[str, ...], listed: tuple[str, ...], here: str) -> bool:
+    parts = _parts(host.decode("latin-1"))
+    if parts is None:
+        return False
+    # One trailing dot makes a name absolute; it is the same name.
+    name = parts[0].removesuffix(".")
+    if name == "localhost" or name in names or name in {entry.lower() for entry in listed}:
+        return True
+    if name.endswith(LOCAL_NAME_ENDINGS) and "" not in name.split("."):
+        return True
+    address = _address(name)
+    if address is None:
+        return False
+    return address.is_loopback or address.is_private or address.is_unspecified or str(address) == here
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        if name.startswith("["):
+            address = ipaddress.IPv6Address(name[1:-1])
+            return address.ipv4_mapped or address
+        return ipaddress.IPv4Address(name)
+    except ValueError:
+        return None
+
+
+FindKey = Callable[[str], Awaitable[ApiKey | None]]
+"""The live key that has this secret, if there is one."""
+
+IN_FLIGHT = 256
+"""Requests that one key may have open at once."""
+
+_PREFIX = PREFIX.encode()
+_BEARER = b"bearer "
+_KEY_HEADERS = (b"x-festinger-key", b"authorization", b"x-api-key")
+
+
+def _bare(name: bytes, value: bytes) -> bytes:
+    if name == b"authorization":
+        return value[len(_BEARER) :].strip() if value[: len(_BEARER)].lower() == _BEARER else b""
+    return value.strip()
+
+
+def secret_in(headers: RawHeaders) -> str | None:
+    """The key of ours that a request carries, in the order in which the headers are trusted."""
+    found = {
+        name: bare
+        for name, value in headers
+        if name in _KEY_HEADERS and (bare := _bare(name, value)).startswith(_PREFIX)
+    }
+    return next((found[name].decode("latin-1") for name in _KEY_HEADERS if name in found), None)
+
+
+def without_ours(
+    headers: list[tuple[bytes, bytes]], *, protocol: Protocol, upstream_key: str | None
+) -> list[tuple[bytes, bytes]]:
+    """The headers with every key of ours taken out and the upstream's put in once."""
+    others = [pair for pair in headers if not _bare(*pair).startswith(_PREFIX) or pair[0] not in _KEY_HEADERS]
+    if upstream_key is None or any(name in _KEY_HEADERS for name, _ in others):
+        return others
+    if protocol is Protocol.ANTHROPIC:
+        return [*others, (b"x-api-key", upstream_key.encode())]
+    return [*others, (b"authorization", b"Bearer " + upstream_key.encode())]
+
+
+class InFlight:
+    """How many requests each key has open now."""
+
+    def __init__(self, limit: int = IN_FLIGHT) -> None:
+        self._limit = limit
+        self._open: Counter[UUID] = Counter()
+
+    @contextmanager
+    def one_more(self, key: ApiKey | None) -> Iterator[None]:
+        """Counts one request of a key while it lasts. Callers without a key are on this machine: not counted."""
+        if key is None:
+            yield
+            return
+        if self._open[key.id] >= self._limit:
+            raise TooMany(f"This key has {self._limit} requests open already.")
+        self._open[key.id] += 1
+        try:
+            yield
+        finally:
+            self._open[key.id] -= 1
+            if not self._open[key.id]:
+                del self._open[key.id]
+
+
+log = structlog.get_logger()
+
+KnownSpace = Callable[[str], SpaceId | None]
+"""The id of the space that is called so, if there is one."""
+
+_UNSPEAKABLE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knock:
+    """A request as it stands before the door: all that may be judged without its body."""
+
+    request_id: str
+    target: bytes
+    headers: RawHeaders
+    caller: str | None
+    """The address of the caller; none came through a socket file of this machine."""
+    here: str = ""
+    """The address of ours that it came in on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request that may come in."""
+
+    request_id: str
+    route: Route
+    target: bytes
+    path: str
+    space: SpaceId
+    agent: AgentId
+    key: ApiKey | None
+    local: bool
+    wishes: Wishes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    find_key: FindKey
+    known_space: KnownSpace
+    machine_names: Collection[str]
+    exposed: bool
+    """Whether this server listens beyond this machine."""
+    insecure: bool = False
+    """Whether a person accepted that anybody who reaches it may use it."""
+
+    async def admit(self, knock: Knock, settings: Settings) -> Visit | Answer:
+        """The visit, or the answer that turns it away."""
+        if refused := self._refused_unread(knock, settings):
+            return refused
+        place = place_in(knock.target)
+        path = decoded(path_and_query((place or Place(target=knock.target)).target)[0])
+        try:
+            return await self._visit(knock, place, path, settings)
+        except FestingerError as error:
+            log.info("request refused", request=knock.request_id, error=error.name)
+            return refusal_of(error, protocol=protocol_of(path), request_id=knock.request_id)
+
+    def _refused_unread(self, knock: Knock, settings: Settings) -> Answer | None:
+        server, given = settings.server, values_of(knock.headers, b"host")
+        if not is_allowed_host(given, names=self.machine_names, listed=server.hosts, here=knock.here):
+            return Answer(status=403)
+        origins = values_of(knock.headers, b"origin")
+        if not is_allowed_origin(origins, host=given[0], listed=server.origins):
+            return Answer(status=403)
+        if doubt := doubt_about(knock.target) or _doubt_about_headers(knock.headers):
+            return refusal(
+                400, doubt, code="bad_request", protocol=Protocol.NATIVE, request_id=knock.request_id
+            )
+        return None
+
+    async def _visit(self, knock: Knock, place: Place | None, path: str, settings: Settings) -> Visit:
+        route, local, wishes = route_of(path), is_here(knock.caller), wishes_in(knock.headers)
+        key = await self._key(knock.headers)
+        if key is None and self._needs_key(route, local, settings):
+            raise NotAuthenticated
+        if place is None:
+            raise NotFound("The address begins with `/@` but does not go on as `/@space/agent/…`.")
+        space = self._space(place.space or wishes.space, key)
+        if self.exposed and route.treatment is Treatment.MANAGED:
+            _check_management(key, settings)
+        agent = place.agent or wishes.agent or (key and key.agent) or DEFAULT_AGENT
+        return Visit(
+            request_id=knock.request_id,
+            route=route,
+            target=place.target,
+            path=path,
+            space=space,
+            agent=AgentId(agent),
+            key=key,
+            local=local,
+            wishes=wishes,
+        )
+
+    async def _key(self, headers: RawHeaders) -> ApiKey | None:
+        secret = secret_in(headers)
+        if secret is None:
+            return None
+        try:
+            key = await self.find_key(secret)
+        except FestingerError as error:
+            # Keys cannot be looked up now. Nobody gets in on the strength of that.
+            raise NotAuthenticated("This key cannot be checked now.") from error
+        if key is None:
+            raise NotAuthenticated("This key is not known, or was revoked.")
+        return key
+
+    def _needs_key(self, route: Route, local: bool, settings: Settings) -> bool:
+        if route.treatment is Treatment.OWN or self.insecure:
+            return False  # our own pages decide for themselves what needs a key
+        return not local or settings.auth.loopback == "strict"
+
+    def _space(self, named: str | None, key: ApiKey | None) -> SpaceId:
+        own = key.space if key is not None and key.space != EVERY_SPACE else None
+        if named is None:
+            return own or MAIN_SPACE
+        space = self.known_space(named)
+        if own is not None and space != own:
+            raise NotAuthorised("This key belongs to another space.")
+        if space is None:
+            raise NotFound(f"There is no space `{named}`.", hint="`festinger spaces` lists them.")
+        return space
+
+
+def _check_management(key: ApiKey | None, settings: Settings) -> None:
+    if not settings.proxy.allow_management and (key is None or key.role is not Role.ADMIN):
+        raise NotAuthorised(
+            "Managing models is not allowed from here.",
+            hint="Set `proxy.allow_management`, or use a key of role `admin`.",
+            code="management_disabled",
+        )
+
+
+def _doubt_about_headers(headers: RawHeaders) -> str | None:
+    for _, value in headers:
+        if _UNSPEAKABLE.search(value) is not None:
+            return "A header holds control characters."
+        if not value.isascii() and not _is_utf8(value):
+            return "A header is not UTF-8."
+    upgrade = first(headers, b"upgrade")
+    if upgrade is not None and upgrade.strip().lower() == b"websocket":
+        return "WebSockets are not spoken here."
+    return None
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def is_here(caller: str | None) -> bool:
+    """Whether a caller is on this machine; one without address came through a socket file of it."""
+    return caller is None or is_loopback(caller)

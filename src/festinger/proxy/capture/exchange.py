@@ -1,0 +1,369 @@
+"""What was said on both sides, when an answer is over?
+
+`Listening` hears one answer and hands the whole exchange on when it has ended. What is learnt, kept or counted from
+it is the business of whoever takes it; nothing of that happens in the request.
+
+What of an exchange is kept?
+
+What was new in the request, the reply, the calls and how it ended, each with an id that is made of what it is: a
+retry, a regeneration with the same words and a replayed history give the same ids, and nothing is kept twice. Our own
+notes are never among it. Secrets are taken out before anything is written anywhere.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from festinger.events.event import Happening
+from festinger.ids import Origin, SessionId, SpaceId, TraceId
+from festinger.proxy.context.block import Block
+from festinger.proxy.headers import MemoryTold
+from festinger.proxy.loops.keys import Call, Message, Role
+from festinger.proxy.loops.watcher import Watcher
+from festinger.proxy.parsed_request import Understood
+from festinger.proxy.protocols.messages import Saying, described_by, short_sha256
+from festinger.proxy.protocols.replies import Heard, ear_for
+from festinger.proxy.sessions.match import How
+from festinger.proxy.sessions.session import START, content_of_reply
+from festinger.proxy.transport.streams import Ended, Ending, Frame, Stored
+from festinger.settings.tree import ProxySettings
+from festinger.store.repositories.exchanges import StoredExchange, Words
+from festinger.text.blocks import without_blocks
+from festinger.text.secrets import Redact, redact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A request and its answer, as far as it came."""
+
+    understood: Understood
+    told: MemoryTold
+    fresh: Block | None
+    """The block that was new in it."""
+    anchor: bytes | None = None
+    """Where the new block stands; none for the system text."""
+    heard: Heard
+    ended: Ended
+    happenings: tuple[Happening, ...] = ()
+    """What else happened to it, to be told with it."""
+
+
+Take = Callable[[Exchange], Stored | None]
+"""Takes an exchange that is over; must not wait."""
+
+
+class Listening:
+    """Hears one answer."""
+
+    def __init__(
+        self,
+        understood: Understood,
+        take: Take,
+        *,
+        told: MemoryTold,
+        fresh: Block | None = None,
+        anchor: bytes | None = None,
+        watcher: Watcher | None = None,
+    ) -> None:
+        self._understood = understood
+        self._take = take
+        self._told = told
+        self._fresh = fresh
+        self._anchor = anchor
+        self._ear = ear_for(understood.kind)
+        self._watcher = watcher
+        self._overheard = watcher.overhear(self._ear) if watcher else None
+
+    def hear(self, frame: Frame) -> Ending | None:
+        delta = self._ear.hear(frame)
+        return self._overheard.hear(frame, delta) if self._overheard else None
+
+    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
+        heard = self._ear.heard()
+        return self._take(
+            Exchange(
+                understood=self._understood,
+                told=self._told,
+                fresh=self._fresh,
+                anchor=self._anchor,
+                heard=heard,
+                ended=how,
+                happenings=self._happenings(heard),
+            )
+        )
+
+    def _happenings(self, heard: Heard) -> tuple[Happening, ...]:
+        if self._watcher is None or self._overheard is None:
+            return ()
+        return self._watcher.over(self._overheard, without_blocks(heard.text, self._understood.mark))
+
+
+TOOL_CHARS = 2000
+"""What is kept of a tool's output, and of the arguments that it was called with."""
+TEXT_CHARS = 1_000_000
+"""What is kept of any other text; a turn of an episode holds no more."""
+CUT_MARK = "\n[cut here: the text was longer]\n"
+SPARE_CHARS = 10_000
+"""What is cleaned beyond each cut: a secret across it is still known for one."""
+MOST_CALLS = 100
+SHOWN_CHARS = 200
+"""What an event may hold of a text."""
+NAME_CHARS = 120
+"""A longer name of a session is shortened, and told from others by its hash."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injected:
+    """The block that was new in a request."""
+
+    recollection: UUID
+    position: str
+    anchor: str | None
+    notes: Sequence[Mapping[str, Any]]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """An exchange on its way to the store."""
+
+    space: SpaceId
+    exchange: StoredExchange
+    how: str
+    parent: SessionId | None
+    injected: Injected | None = None
+    happenings: tuple[Happening, ...] = ()
+
+
+def captured(
+    exchange: Exchange, *, seen: int, at: datetime, settings: ProxySettings, tools: str = ""
+) -> Capture:
+    """What is to be kept of it, secrets not yet taken out. Its first `seen` turns were kept before; `tools` is what
+    its tools say of themselves, unless that was."""
+    understood, heard = exchange.understood, exchange.heard
+    session = session_name(understood.session.id)
+    own = without_blocks(heard.text, understood.mark)
+    link = reply_link(understood, own, heard.calls)
+    reply = Words(id=_id(session, link, 0), role=Role.ASSISTANT.value, origin=Origin.MODEL, text=own)
+    return Capture(
+        space=understood.visit.space,
+        exchange=StoredExchange(
+            id=_id(session, link, "exchange"),
+            session=session,
+            agent=understood.visit.agent,
+            request=understood.visit.request_id,
+            at=at,
+            said=(*_told_of_tools(session, tools), *_words(understood, session, seen=seen)),
+            reply=reply if own.strip() else None,
+            tool_calls=[_call(call) for call in heard.calls[:MOST_CALLS]],
+            thinking=heard.thinking or None if settings.capture_thinking else None,
+            ended=exchange.ended.value,
+            model=heard.model or understood.request.model,
+            tokens_read=heard.tokens_read,
+            tokens_written=heard.tokens_written,
+            recollection=UUID(exchange.told.recollection) if exchange.told.recollection else None,
+        ),
+        how=understood.how.value,
+        parent=understood.session.parent,
+        injected=_injected(exchange, settings),
+        happenings=exchange.happenings,
+    )
+
+
+def without_any_secret(capture: Capture, *, redact: Redact = redact) -> Capture:
+    """The same, as it may be written down."""
+    exchange = capture.exchange
+    return replace(
+        capture,
+        exchange=replace(
+            exchange,
+            said=tuple(_clean_words(words, redact) for words in exchange.said),
+            reply=_clean_words(exchange.reply, redact) if exchange.reply else None,
+            tool_calls=[
+                {**call, **{name: writable(call[name], redact=redact) for name in ("name", "arguments")}}
+                for call in exchange.tool_calls
+            ],
+            thinking=writable(exchange.thinking, redact=redact) if exchange.thinking else None,
+            model=writable(exchange.model, redact=redact),
+        ),
+    )
+
+
+def writable(text: str, *, redact: Redact = redact) -> str:
+    """A text without secrets, and without what no database takes. One that is too long loses its middle, and says so."""
+    if len(text) <= TEXT_CHARS:
+        clean = redact(text).text[:TEXT_CHARS]
+    else:
+        half = (TEXT_CHARS - len(CUT_MARK)) // 2
+        # What is asked stands at an end, and what is pasted in the middle.
+        first, last = redact(text[: half + SPARE_CHARS]).text, redact(text[-half - SPARE_CHARS :]).text
+        clean = f"{first[:half]}{CUT_MARK}{last[-half:]}"
+    if "\x00" in clean:
+        clean = clean.replace("\x00", "")
+    return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
+
+
+def session_name(session: SessionId) -> SessionId:
+    """A session as rows and events name it: clients may call theirs by longer names than an event may hold."""
+    if len(session) <= NAME_CHARS:
+        return session
+    return SessionId(f"{session[: NAME_CHARS - 20]}…{blake2b(session.encode(), digest_size=8).hexdigest()}")
+
+
+def reply_link(understood: Understood, text: str, calls: tuple[Call, ...]) -> bytes:
+    """The hash that the reply will have where it comes back in a history."""
+    content = content_of_reply(Message(role=Role.ASSISTANT, text=text, calls=calls))
+    links = understood.chain.links
+    return short_sha256((links[-1] if links else START) + content)
+
+
+def happenings(capture: Capture, *, new_messages: frozenset[UUID], is_first: bool) -> Iterator[Happening]:
+    """What is told of an exchange that is new, in this order; `is_first` if it is the first of its session."""
+    exchange = capture.exchange
+    if is_first:
+        yield _happening(
+            capture,
+            "session_started",
+            {
+                "session": exchange.session,
+                "agent": exchange.agent,
+                "how": capture.how,
+                "parent_session": session_name(capture.parent) if capture.parent else None,
+            },
+        )
+    if (injected := capture.injected) is not None:
+        yield _happening(
+            capture,
+            "recollection_injected",
+            {
+                "recollection": str(injected.recollection),
+                "session": exchange.session,
+                "position": injected.position,
+                "anchor": injected.anchor,
+                "notes": list(injected.notes),
+                "tokens": injected.tokens,
+            },
+        )
+    yield _happening(capture, "exchange_captured", _told(exchange, new_messages))
+    for happening in capture.happenings:
+        yield replace(
+            happening,
+            subject=_subject(exchange),
+            agent=exchange.agent,
+            session=exchange.session,
+            trace=TraceId(exchange.request),
+        )
+
+
+def _told(exchange: StoredExchange, new: frozenset[UUID]) -> dict[str, Any]:
+    tokens = {"read": exchange.tokens_read, "written": exchange.tokens_written}
+    return {
+        "session": exchange.session,
+        "messages": [
+            {"id": str(words.id), "role": words.role, "origin": words.origin.value}
+            for words in exchange.said
+            if words.id in new
+        ],
+        "reply": str(exchange.reply.id) if exchange.reply else None,
+        "tool_calls": [{"name": call["name"][:SHOWN_CHARS]} for call in exchange.tool_calls],
+        "ended": exchange.ended,
+        "model": exchange.model[:SHOWN_CHARS],
+        "tokens": {name: count for name, count in tokens.items() if count is not None},
+        "recollection": str(exchange.recollection) if exchange.recollection else None,
+    }
+
+
+def _happening(capture: Capture, name: str, payload: Mapping[str, Any]) -> Happening:
+    exchange = capture.exchange
+    return Happening(
+        name=name,
+        subject=_subject(exchange),
+        payload=payload,
+        agent=exchange.agent,
+        session=exchange.session,
+        trace=TraceId(exchange.request),
+    )
+
+
+def subject_of(session: SessionId) -> str:
+    """What events of a session are about."""
+    return f"session:{session}"
+
+
+def _subject(exchange: StoredExchange) -> str:
+    return subject_of(exchange.session)
+
+
+def _told_of_tools(session: SessionId, tools: str) -> Iterator[Words]:
+    """What tools say of themselves, as what it is to the model: a system text."""
+    if tools:
+        made_of = _id(session, described_by(tools), "tools")
+        yield Words(id=made_of, role=Role.SYSTEM.value, origin=Origin.SYSTEM, text=tools)
+
+
+def _words(understood: Understood, session: SessionId, *, seen: int) -> Iterator[Words]:
+    """What was not kept of this session before, the oldest first."""
+    for at in _new_turns(understood, seen):
+        turn, link = understood.request.turns[at], understood.chain.links[at]
+        for number, saying in enumerate(() if turn.transient else turn.sayings):
+            if saying.text.strip():
+                yield Words(
+                    id=_id(session, link, number),
+                    role=turn.role.value,
+                    origin=saying.origin,
+                    text=_cut(saying),
+                )
+
+
+def _new_turns(understood: Understood, seen: int) -> Iterator[int]:
+    contents, session = understood.chain.contents, understood.session
+    replies = {reply.content for reply in session.replies}
+    if understood.how is How.REPLY:
+        # The history was retold: what stands before the last word that is known is no news.
+        known = replies | session.recent
+        seen = max(seen, 1 + max((at for at, content in enumerate(contents) if content in known), default=-1))
+    return (at for at in range(seen, len(contents)) if contents[at] not in replies)
+
+
+def _cut(saying: Saying) -> str:
+    return saying.text[:TOOL_CHARS] if saying.origin is Origin.TOOL else saying.text
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {
+        "id": call.id[:SHOWN_CHARS],
+        "name": call.name[:SHOWN_CHARS],
+        "arguments": call.arguments[:TOOL_CHARS],
+    }
+
+
+def _injected(exchange: Exchange, settings: ProxySettings) -> Injected | None:
+    told = exchange.told
+    if exchange.fresh is None or not told.recollection:
+        return None
+    return Injected(
+        recollection=UUID(told.recollection),
+        position=settings.injection_position if exchange.anchor is None else "turn",
+        anchor=exchange.anchor.hex() if exchange.anchor is not None else None,
+        notes=[
+            {"kind": note.kind, "id": note.id[:SHOWN_CHARS], "version": note.version}
+            for note in exchange.fresh.notes
+        ],
+        tokens=told.tokens,
+    )
+
+
+def _clean_words(words: Words, redact: Redact) -> Words:
+    return replace(words, text=writable(words.text, redact=redact))
+
+
+def _id(session: SessionId, link: bytes, what: int | str) -> UUID:
+    return made_id(session, link.hex(), what)
+
+
+def made_id(session: SessionId, link: str, what: int | str) -> UUID:
+    """The id of a part of an exchange: the same for the same words in the same place."""
+    return UUID(bytes=blake2b(f"{session}:{link}:{what}".encode(), digest_size=16).digest())

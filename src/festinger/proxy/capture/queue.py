@@ -1,0 +1,391 @@
+"""Bring captured entries to the store, whatever happens to the store or to this process.
+
+Exchanges and what happened around them go to the spool first: many share one fsync, and `put` returns a future that is
+done once they are on disk, so that the last byte of a response can wait for it. One task ingests from the spool in
+batches, in order; an entry leaves the spool only after the store has it, so neither a kill nor a stop loses one.
+States of sessions and lines of the request log are small and needed by the next request: they go to the store beside
+the exchanges, and to the spool only while the store is away. What cannot be kept is counted and reported.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from itertools import islice
+from typing import Any, TypeVar
+
+import structlog
+
+from festinger.clock import Stopwatch
+from festinger.errors import BadInput, Unavailable
+from festinger.events.event import Happening
+from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.observability.metrics import PROXY_CAPTURE_DROPPED, PROXY_SPOOL_BYTES
+from festinger.proxy.capture.exchange import Capture, without_any_secret
+from festinger.proxy.capture.spool import Spool
+from festinger.proxy.capture.write import Entry, Happened, Pace, as_remembered, entry_in, record_of, write
+from festinger.proxy.errors import going_on
+from festinger.runtime.app import App
+from festinger.settings.tree import ProxySettings
+from festinger.store.repositories.request_log import Refused
+from festinger.text.secrets import Redact, redact
+
+log = structlog.get_logger(room="proxy")
+
+QUEUE = 10_000
+BATCH = 200
+GATHER_SECONDS = 0.02
+"""How long a batch gathers at least."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+"""Between tries while the store is away."""
+ADOPT_SECONDS = 60.0
+"""How often files of dead processes are looked for."""
+FINISH_SECONDS = 5.0
+"""How long a process that stops goes on writing; the rest stays in the spool for the next one."""
+STUCK_SECONDS = 2.0
+"""A disk that takes longer than this is not waited for by the next response."""
+MEGABYTE = 2**20
+UNTOLD = 1000
+"""Losses that are told one by one once the store is back."""
+
+
+RedactOf = Callable[[SpaceId], Redact]
+"""What a space takes out of texts before they are written."""
+
+T = TypeVar("T")
+
+
+def secrets_only(_space: SpaceId) -> Redact:
+    return redact
+
+
+class _Outcome(Enum):
+    DONE = auto()
+    AWAY = auto()
+    FAILED = auto()
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What could not be kept, since the start."""
+
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Entries by reason."""
+    refused: int = 0
+    """Records that were set aside."""
+
+
+class Writer:
+    """The spool, the task that appends to it, and the task that brings its records to the store."""
+
+    def __init__(
+        self,
+        app: Callable[[], App | None],
+        spool: Spool,
+        *,
+        settings: Callable[[], ProxySettings],
+        stopwatch: Stopwatch,
+        redact: RedactOf = secrets_only,
+    ) -> None:
+        self.tally = Tally()
+        self.redact = redact
+        self.disk_fault = ""
+        """Why the spool could not be written the last time; empty while it can."""
+        self._app = app
+        self._spool = spool
+        self._settings = settings
+        self._stopwatch = stopwatch
+        self._pace = Pace(stopwatch)
+        self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool")
+        self._incoming: list[tuple[Capture | Happened, asyncio.Future[None]]] = []
+        self._appending: asyncio.Task[None] | None = None
+        self._append_began = 0.0
+        self._unspooled: deque[Entry] = deque()
+        self._quick: deque[Entry] = deque()
+        self._batch: asyncio.Task[bool] | None = None
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._pause = 0.0
+        self._retry_at = 0.0
+        self._adopt_at = 0.0
+        self._untold: list[Happening] = []
+
+    @property
+    def waiting(self) -> int:
+        """Entries in memory that are not on disk yet."""
+        return len(self._incoming) + len(self._unspooled)
+
+    @property
+    def spooled(self) -> int:
+        """Bytes in the spool."""
+        return self._spool.waiting
+
+    @property
+    def set_aside(self) -> int:
+        """Bytes of records that could not be read or written."""
+        return self._spool.refused_bytes
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the store did not take the last batch."""
+        return self._pause > 0
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a store that takes what waits."""
+        return self._app() is not None and not self.is_away
+
+    @property
+    def _has_work(self) -> bool:
+        return bool(self._quick or self._unspooled or self._spool.waiting)
+
+    def put(self, entry: Entry) -> asyncio.Future[None] | None:
+        """Take an entry. The future is done once the entry is on disk; there is none if there was no room for it.
+
+        Entries that are not appended to the spool, and all while the disk hangs, get a future that is done.
+        """
+        stored = asyncio.get_running_loop().create_future()
+        if not isinstance(entry, Capture | Happened):
+            if len(self._quick) >= QUEUE:
+                self._dropped("queue", 1)
+                return None
+            self._quick.append(entry)
+            self._wake.set()
+            stored.set_result(None)
+        else:
+            if self.waiting >= QUEUE:
+                self._dropped("queue", 1)
+                return None
+            self._incoming.append((entry, stored))
+            if self._appending is None:
+                self._append_began = self._stopwatch()
+                self._appending = asyncio.create_task(self._append_all())
+            elif self._stopwatch() - self._append_began > STUCK_SECONDS:
+                stored.set_result(None)
+        self._idle.clear()
+        return stored
+
+    async def settled(self) -> None:
+        """Wait until everything that was put is in the store."""
+        await self._idle.wait()
+
+    async def run(self) -> None:
+        """Write until cancelled. A batch that has begun is not cancelled with it: `finish` waits for it."""
+        while True:
+            with going_on("capture"):
+                await self._look_for_files()
+                await self._work()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._until_next()):
+                    await self._wake.wait()
+            await self._gather()
+            self._wake.clear()
+
+    async def finish(self) -> None:
+        """Write what can be written soon; leave the rest in the spool. Call it after `run` was cancelled."""
+        self._retry_at = 0.0
+        if self._appending is not None:
+            await asyncio.wait({self._appending})
+        with going_on("capture"):
+            last = asyncio.create_task(self._work())
+            await asyncio.wait({last}, timeout=FINISH_SECONDS)
+            last.cancel()
+            await asyncio.wait({last})
+            if self._batch is not None and not self._batch.done():
+                # Nothing leaves a lane or the spool before it is written, so a cancelled batch comes again.
+                self._batch.cancel()
+                await asyncio.wait({self._batch})
+        with going_on("capture"):
+            await self._spool_lanes()
+        self._dropped("disk", len(self._quick) + len(self._unspooled))
+        await self._on_disk(self._spool.close)
+        self._disk.shutdown(wait=False)
+
+    async def _gather(self) -> None:
+        """Let a batch gather: longer while requests come one after the other, which also makes it cheaper."""
+        await asyncio.sleep(GATHER_SECONDS)
+        if (app := self._app()) is not None:
+            await app.jobs.courtesy.turn()
+
+    def _until_next(self) -> float:
+        return max(self._retry_at - self._stopwatch(), 0.0) if self.is_away else ADOPT_SECONDS
+
+    async def _on_disk(self, act: Callable[..., T], *given: Any) -> T:
+        """Run on the one thread that touches the spool."""
+        return await asyncio.get_running_loop().run_in_executor(self._disk, act, *given)
+
+    async def _append_all(self) -> None:
+        """Append what came in; what comes in meanwhile shares the next fsync."""
+        try:
+            while self._incoming:
+                batch, self._incoming = self._incoming, []
+                self._append_began = self._stopwatch()
+                with going_on("capture spooled"):
+                    await self._to_spool([entry for entry, _ in batch])
+                for _, stored in batch:
+                    if not stored.done():
+                        stored.set_result(None)
+        finally:
+            self._appending = None
+            self._wake.set()
+
+    async def _look_for_files(self) -> None:
+        """Take over what dead processes left behind."""
+        if self._stopwatch() < self._adopt_at:
+            return
+        self._adopt_at = self._stopwatch() + ADOPT_SECONDS
+        if await self._on_disk(self._spool.adopt):
+            self._idle.clear()
+            PROXY_SPOOL_BYTES.set(self._spool.waiting)
+
+    async def _work(self) -> None:
+        """Write until nothing waits or the store is away."""
+        while self._has_work:
+            if self._stopwatch() < self._retry_at or not await self._write_uncancelled():
+                await self._spool_lanes()
+                return
+            self._pause = 0.0
+            await self._pace.breathe()
+        if not self._incoming and self._appending is None:
+            self._idle.set()
+
+    async def _write_uncancelled(self) -> bool:
+        """Write a batch in a task of its own, which goes on if the caller is cancelled."""
+        if self._batch is None or self._batch.done():
+            self._batch = asyncio.create_task(self._write_some())
+        return await asyncio.shield(self._batch)
+
+    async def _write_some(self) -> bool:
+        """Write a batch of whatever is next; whether the store took it."""
+        if self._quick and not await self._write_from(self._quick):
+            return False
+        if self._spool.waiting:
+            return await self._write_spooled()
+        return await self._write_from(self._unspooled)
+
+    async def _write_from(self, lane: deque[Entry]) -> bool:
+        batch = list(islice(lane, BATCH))
+        if not await self._written(batch):
+            return False
+        for _ in batch:
+            lane.popleft()
+        return True
+
+    async def _write_spooled(self) -> bool:
+        """Write what waited longest in the spool; whether the store took it."""
+        entries: list[Entry] = []
+        for record in await self._on_disk(self._spool.next, BATCH):
+            if isinstance(record, Refused):
+                await self._refuse(record)
+                continue
+            try:
+                entries.append(entry_in(record))
+            except BadInput as error:
+                await self._refuse(Refused(line=record, reason=error.name))
+        if not await self._written(entries):
+            return False
+        await self._on_disk(self._spool.done)
+        PROXY_SPOOL_BYTES.set(self._spool.waiting)
+        return True
+
+    async def _written(self, entries: Sequence[Entry]) -> bool:
+        """Write a batch; false if the store is away. An entry that nobody can write is set aside."""
+        outcome = await self._attempt(entries)
+        if outcome is _Outcome.FAILED:
+            for entry in entries:
+                outcome = await self._attempt([entry])
+                if outcome is _Outcome.FAILED:
+                    await self._refuse(Refused(line=record_of(entry), reason="unwritable"))
+                elif outcome is _Outcome.AWAY:
+                    break
+        if outcome is _Outcome.AWAY:
+            self._pause = min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
+            self._retry_at = self._stopwatch() + self._pause
+        return outcome is not _Outcome.AWAY
+
+    async def _attempt(self, entries: Sequence[Entry]) -> _Outcome:
+        app = self._app()
+        if app is None:
+            return _Outcome.AWAY
+        with going_on("capture batch") as attempt:
+            try:
+                await write(app, await as_remembered(app, entries), pace=self._pace)
+            except Unavailable as error:
+                log.warning("what was captured waits for the store", error=error.message)
+                return _Outcome.AWAY
+        with going_on("capture told"):
+            await self._tell(app)
+        return _Outcome.FAILED if attempt.failed else _Outcome.DONE
+
+    async def _tell(self, app: App) -> None:
+        """Say what could not be kept, now that somebody hears it."""
+        if untold := self._untold[:]:
+            async with app.store.transaction() as transaction:
+                await app.outbox.emit_all(transaction, untold, space=MAIN_SPACE)
+            del self._untold[: len(untold)]
+
+    async def _spool_lanes(self) -> None:
+        """Put everything that waits in memory alone into the spool, the oldest first."""
+        for lane in (self._quick, self._unspooled):
+            for _ in range(0, len(lane), BATCH):
+                await self._to_spool([lane.popleft() for _ in range(min(len(lane), BATCH))])
+                if self.disk_fault:
+                    return
+
+    async def _to_spool(self, entries: Sequence[Entry]) -> None:
+        """Append entries without secrets. While the disk takes none they wait in memory for the store."""
+        clean = await self._on_disk(self._cleaned, entries)
+        self._dropped("fault", len(entries) - len(clean))
+        limit = self._settings().spool_max_mb * MEGABYTE
+        try:
+            added = await self._on_disk(self._append, [record for _, record in clean], limit)
+        except OSError as error:
+            self.disk_fault = error.strerror or type(error).__name__
+            log.error("spool not written", error=self.disk_fault)
+            held = [entry for entry, _ in clean[: QUEUE - len(self._unspooled)]]
+            self._unspooled.extend(held)
+            self._dropped("disk", len(clean) - len(held))
+            return
+        self.disk_fault = ""
+        PROXY_SPOOL_BYTES.set(self._spool.waiting)
+        self._dropped("spool", len(clean) - added)
+
+    def _append(self, records: Sequence[bytes], limit: int) -> int:
+        return self._spool.append(records, limit=limit)
+
+    def _cleaned(self, entries: Sequence[Entry]) -> list[tuple[Entry, bytes]]:
+        """Entries without secrets, and their records. One that cannot be cleaned may hold anything, so it is
+        written nowhere."""
+        clean: list[tuple[Entry, bytes]] = []
+        for entry in entries:
+            with going_on("capture cleaned"):
+                each = entry
+                if isinstance(entry, Capture):
+                    each = without_any_secret(entry, redact=self.redact(entry.space))
+                clean.append((each, record_of(each)))
+        return clean
+
+    async def _refuse(self, refused: Refused) -> None:
+        """Set a record aside, and say so."""
+        self.tally.refused += 1
+        log.error("record set aside", file=refused.file, line=refused.number, reason=refused.reason)
+        payload = {"file": refused.file, "line": refused.number, "reason": refused.reason}
+        self._untold.append(Happening(name="spool_line_refused", subject="spool", payload=payload))
+        try:
+            await self._on_disk(self._spool.set_aside, refused.line)
+        except OSError as error:
+            log.error("record lost", error=error.strerror)
+
+    def _dropped(self, reason: str, count: int) -> None:
+        if count <= 0:
+            return
+        self.tally.dropped[reason] += count
+        PROXY_CAPTURE_DROPPED.inc(count)
+        log.error("captured entries dropped", reason=reason, count=count)
+        payload = {"count": count, "reason": reason}
+        if len(self._untold) < UNTOLD:
+            self._untold.append(Happening(name="capture_dropped", subject="capture", payload=payload))

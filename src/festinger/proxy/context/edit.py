@@ -1,0 +1,341 @@
+"""What is forwarded in the place of a request?
+
+All blocks of the history at their anchors, at most one new one, and the assistant's echoes of ours taken out. If
+there is nothing to change, or no place is certain, the original bytes go.
+
+At which place of a request does a block stand?
+
+In the newest user turn by default, where it leaves what the server has already read alone; or at the start or the
+end of the system text. There is never a second system message, and a model's own system text is never hidden: as
+long as it is not known, the block goes into the turn.
+
+What does a model bring along itself?
+
+A system text that we add hides the one of the model's own file, so that one must be known first. It is asked of the
+upstream beside the requests, once for each digest that a name stands for; until the answer is there nothing is
+known, and nobody waits for it. A server that does not tell is asked again after a while.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import orjson
+import structlog
+
+from festinger.clock import Stopwatch, system_stopwatch
+from festinger.proxy.auth import without_ours
+from festinger.proxy.context.block import Block, Standing
+from festinger.proxy.loops.keys import Role
+from festinger.proxy.protocols.json_edit import Edit, NewElement, NewMember, NotPlain, TextEdit, spliced
+from festinger.proxy.protocols.messages import Kind, Path, Request, Turn
+from festinger.proxy.routes import Protocol
+from festinger.proxy.transport.upstream import Asking, Upstream, UpstreamFailed, base_for, chunks, key_for
+from festinger.runtime.lifecycle import Background
+from festinger.settings.tree import ProxySettings
+from festinger.text.blocks import GAP, Mark, blocks_in
+
+
+class Position(StrEnum):
+    TURN = "turn"
+    SYSTEM_START = "system_start"
+    SYSTEM_END = "system_end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Modelfile:
+    """What a model brings along itself."""
+
+    system: str = ""
+    has_messages: bool = False
+    context: int | None = None
+    """Tokens that it asks for, if it does."""
+    temperature: float | None = None
+
+
+PART_TYPES = {Kind.RESPONSES: "input_text"}
+
+
+def in_turn(request: Request, turn: Turn, block: str) -> Edit | None:
+    """The block in a turn, before what was said there; none if that turn has no place for it."""
+    if turn.span is not None:
+        return TextEdit(path=turn.path, at=turn.span.text, text=block + GAP)
+    value = request.at(turn.path)
+    if isinstance(value, str):
+        return TextEdit(path=turn.path, at=0, text=block + GAP)
+    key = "output" if "output" in value and turn.role is Role.TOOL else "content"
+    content, path = value.get(key), (*turn.path, key)
+    if isinstance(content, str):
+        return TextEdit(path=path, at=0, text=block + GAP)
+    if isinstance(content, list):
+        return NewElement(path=path, index=_after_results(content), element=_part(request.kind, block))
+    return None
+
+
+def in_system(
+    request: Request, block: str, *, position: Position, modelfile: Modelfile | None
+) -> Edit | None:
+    """The block in the system text; none if it must go into the turn instead."""
+    system = next((turn for turn in request.turns if turn.role is Role.SYSTEM), None)
+    at_end = position is Position.SYSTEM_END
+    if system is not None and system.span is not None:
+        return _in_section(request, system, block, at_end=at_end)
+    if system is not None:
+        return _beside(request, system.path, block, at_end=at_end)
+    return _new_system(request, block, modelfile)
+
+
+def _in_section(request: Request, system: Turn, block: str, *, at_end: bool) -> Edit:
+    assert system.span is not None
+    if not at_end:
+        return TextEdit(path=system.path, at=system.span.text, text=block + GAP)
+    prompt: str = request.at(system.path)
+    # Before the empty line that parts it from the next section.
+    apart = prompt.endswith(GAP, system.span.text, system.span.end)
+    return TextEdit(path=system.path, at=system.span.end - (len(GAP) if apart else 0), text=GAP + block)
+
+
+def _beside(request: Request, path: Path, block: str, *, at_end: bool) -> Edit | None:
+    if isinstance(request.at(path), dict):
+        path = (*path, "content")
+    value = request.at(path)
+    if isinstance(value, str):
+        return (
+            TextEdit(path=path, at=len(value), text=GAP + block)
+            if at_end
+            else TextEdit(path=path, at=0, text=block + GAP)
+        )
+    if isinstance(value, list):
+        return NewElement(path=path, index=len(value) if at_end else 0, element=_part(request.kind, block))
+    return None
+
+
+def _new_system(request: Request, block: str, modelfile: Modelfile | None) -> Edit | None:
+    match request.kind:
+        case Kind.MESSAGES | Kind.RESPONSES:
+            name = "system" if request.kind is Kind.MESSAGES else "instructions"
+            return NewMember(name=name, value=block) if name not in request.tree else None
+        case Kind.GENERATE | Kind.CHAT | Kind.COMPLETIONS:
+            if modelfile is None or modelfile.has_messages:
+                return None
+            return _over_modelfile(request, block, modelfile.system)
+    return None
+
+
+def _over_modelfile(request: Request, block: str, own: str) -> Edit | None:
+    """A system text hides the model's own, so it takes that along."""
+    if request.kind is not Kind.GENERATE:
+        whole = f"{block}{GAP}{own}" if own else block
+        return NewElement(path=("messages",), index=0, element={"role": "system", "content": whole})
+    whole = f"{own}{GAP}{block}" if own else block
+    if "system" not in request.tree:
+        return NewMember(name="system", value=whole)
+    return TextEdit(path=("system",), at=0, text=whole) if request.tree["system"] == "" else None
+
+
+def _after_results(content: list[Any]) -> int:
+    results = [
+        index
+        for index, part in enumerate(content)
+        if isinstance(part, dict) and part.get("type") == "tool_result"
+    ]
+    return results[-1] + 1 if results else 0
+
+
+def _part(kind: Kind, block: str) -> dict[str, Any]:
+    return {"type": PART_TYPES.get(kind, "text"), "text": block}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    body: bytes
+    placed: int = 0
+    """How many blocks were put in."""
+    in_system: bool = False
+    is_certain: bool = True
+    """False if a place was not to be found for sure, so that nothing was changed."""
+
+
+def edited(
+    request: Request,
+    standing: Iterable[Standing] = (),
+    *,
+    mark: Mark,
+    system: Block | None = None,
+    position: Position = Position.TURN,
+    modelfile: Modelfile | None = None,
+) -> Edited:
+    """The request with these blocks: `standing` in their turns, `system` in the system text."""
+    edits: list[Edit] = [*echoes(request, mark)]
+    echoed = len(edits)
+    in_turns = [in_turn(request, each.turn, each.block.text) for each in standing]
+    edits += (edit for edit in in_turns if edit is not None)
+    above = None
+    if system is not None:
+        above = in_system(request, system.text, position=position, modelfile=modelfile)
+        edits += () if above is None else (above,)
+    if not edits:
+        return Edited(body=request.body)
+    try:
+        body = spliced(request.body, request.tree, edits)
+    except NotPlain:
+        return Edited(body=request.body, is_certain=False)
+    return Edited(body=body, placed=len(edits) - echoed, in_system=above is not None)
+
+
+def echoes(request: Request, mark: Mark) -> Iterator[TextEdit]:
+    """Edits that take our blocks out of what the assistant said."""
+    for turn in request.turns:
+        if turn.role is Role.ASSISTANT and turn.carries:
+            for path, text, offset in _texts(request, turn):
+                for start, end in blocks_in(text, mark):
+                    yield TextEdit(path=path, at=offset + start, until=offset + end, text="")
+
+
+def lines_brought_along(request: Request, mark: Mark) -> frozenset[str]:
+    """The lines of our blocks that came in with what others than the assistant said: a door before this one."""
+    return frozenset(
+        line
+        for turn in request.turns
+        if turn.carries and turn.role is not Role.ASSISTANT
+        for _, text, _ in _texts(request, turn)
+        for start, end in blocks_in(text, mark)
+        for line in text[start:end].splitlines()
+    )
+
+
+def _texts(request: Request, turn: Turn) -> Iterator[tuple[Path, str, int]]:
+    """The strings of a turn's text, each with its path and where it begins there."""
+    value: Any = request.at(turn.path)
+    if turn.span is not None:
+        yield turn.path, value[turn.span.text : turn.span.end].rstrip(), turn.span.text
+        return
+    if isinstance(value, str):
+        yield turn.path, value, 0
+        return
+    content = value.get("content") if isinstance(value, dict) else value
+    if isinstance(content, str):
+        yield (*turn.path, "content"), content, 0
+    for index, part in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(part.get("text"), str):
+            yield (*turn.path, "content", index, "text"), part["text"], 0
+
+
+log = structlog.get_logger(room="proxy")
+
+AGAIN_SECONDS = 60.0
+"""After so long it is looked up again which digest a name stands for."""
+MODELS = 256
+ANSWER_BYTES = 8 * 2**20
+OK = 200
+
+_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+
+FindModelfile = Callable[[str, Protocol, ProxySettings], Modelfile | None]
+"""What the model of this name brings along; none while that is not known."""
+
+
+def none_known(_model: str, _protocol: Protocol, _settings: ProxySettings) -> None:
+    return None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Known:
+    asked: float
+    """When it was looked up last, by the stopwatch."""
+    digest: str = ""
+    modelfile: Modelfile | None = None
+
+
+class Modelfiles:
+    """What is known of the models of the upstreams."""
+
+    def __init__(
+        self, upstream: Upstream, *, beside: Background, stopwatch: Stopwatch = system_stopwatch
+    ) -> None:
+        self._upstream = upstream
+        self._beside = beside
+        self._stopwatch = stopwatch
+        self._known: OrderedDict[tuple[str, str], _Known] = OrderedDict()
+
+    def find(self, model: str, protocol: Protocol, settings: ProxySettings) -> Modelfile | None:
+        """What is known of it now. Asks beside the request if that is nothing, or long ago."""
+        base, now = base_for(protocol, settings), self._stopwatch()
+        known = self._known.get((base, model))
+        if known is None or now - known.asked > AGAIN_SECONDS:
+            known = known or _Known(asked=now)
+            known.asked = now
+            self._known[base, model] = known
+            while len(self._known) > MODELS:
+                self._known.popitem(last=False)
+            self._beside.start(self._look_up(model, known, base=base, key=key_for(base, settings)))
+        return known.modelfile
+
+    async def _look_up(self, model: str, known: _Known, *, base: str, key: str | None) -> None:
+        try:
+            digest = digest_in(await self._answer("GET", "/api/tags", base=base, key=key), model)
+            if digest and digest != known.digest:
+                shown = await self._answer("POST", "/api/show", base=base, key=key, body={"model": model})
+                known.digest, known.modelfile = digest, modelfile_in(shown)
+        except UpstreamFailed as error:
+            log.info("model not looked up", model=model, upstream=base, kind=error.kind)
+
+    async def _answer(
+        self, method: str, target: str, *, base: str, key: str | None, body: dict[str, str] | None = None
+    ) -> Any:
+        """What the upstream says; nothing if it has no such answer."""
+        sent = None if body is None else orjson.dumps(body)
+        headers = [(b"accept", b"application/json"), (b"accept-encoding", b"identity")]
+        if sent is not None:
+            headers += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(sent))]
+        headers = without_ours(headers, protocol=Protocol.NATIVE, upstream_key=key)
+        asking = Asking(method=method, base=base, target=target.encode(), headers=headers, body=sent)
+        answer, read = await self._upstream.ask(asking), b""
+        try:
+            async for chunk in chunks(answer):
+                read += chunk
+                if len(read) > ANSWER_BYTES:
+                    return None
+        finally:
+            answer.close()
+        try:
+            return orjson.loads(read) if answer.status == OK else None
+        except orjson.JSONDecodeError:
+            return None
+
+
+def digest_in(tags: Any, model: str) -> str:
+    """The digest that a name stands for in a list of models; empty if it is not there."""
+    listed = tags.get("models") if isinstance(tags, dict) else None
+    names = (model, model if ":" in model else f"{model}:latest")
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and (each.get("model") in names or each.get("name") in names):
+            digest = each.get("digest")
+            return digest if isinstance(digest, str) else ""
+    return ""
+
+
+def modelfile_in(shown: Any) -> Modelfile | None:
+    """What a model brings along, from what the upstream shows of it; none if that is not understood."""
+    if not isinstance(shown, dict) or not isinstance(system := shown.get("system", ""), str):
+        return None
+    parameters = shown.get("parameters")
+    context = _parameter(parameters, "num_ctx")
+    return Modelfile(
+        system=system,
+        has_messages=bool(shown.get("messages")),
+        context=int(context) if context else None,
+        temperature=_parameter(parameters, "temperature"),
+    )
+
+
+def _parameter(parameters: Any, name: str) -> float | None:
+    """A number that the model's file gives, if it gives one."""
+    for line in parameters.splitlines() if isinstance(parameters, str) else ():
+        match line.split():
+            case [given, number] if given == name and _NUMBER.fullmatch(number):
+                return float(number)
+    return None

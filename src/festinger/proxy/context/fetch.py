@@ -1,0 +1,305 @@
+"""Collects what world and memory know within the deadline of a request, and keeps what comes late.
+
+World and memory are asked side by side. If the memory has not answered after half of the time, it is asked again by
+words alone, which needs no embedder. Late answers are not canceled: they are kept for the session and told in
+its next turn. Every request asks and waits, however late earlier answers were.
+
+Asks a service that may be slow or hang, with a limit on open questions.
+
+A question is never canceled when its caller stops waiting: its answer is used later. Every request asks again, so
+that memory comes back as soon as the service does.
+
+Who says what the world knows?
+
+The small port through which the door asks the world. That reads what this process keeps and never waits. While the
+house is not open there is nothing to ask. Memories are asked for beside it, in `memories`; what is learnt from requests
+is `writing`'s matter.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from festinger.clock import Stopwatch, system_stopwatch
+from festinger.ids import SessionId
+from festinger.proxy.context.block import Line
+from festinger.proxy.context.memories import (
+    NOTHING,
+    Lines,
+    Memories,
+    NoMemories,
+    Reminded,
+    cue_of,
+    memory_notes,
+)
+from festinger.proxy.errors import going_on
+from festinger.proxy.headers import Reason
+from festinger.proxy.parsed_request import Understood
+from festinger.proxy.sessions.session import Caller
+from festinger.runtime.app import App
+from festinger.runtime.lifecycle import Background
+from festinger.runtime.world import warm
+from festinger.world.recall import Place, Said
+from festinger.world.recollection import Recollection
+
+
+class Mind(Protocol):
+    async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+        """What is known of these texts, newest first; none if it cannot be said yet."""
+
+
+class WorldMind:
+    """The world of the open house."""
+
+    def __init__(self, app: Callable[[], App | None]) -> None:
+        self._app = app
+
+    async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+        app = self._app()
+        if app is None:
+            return None
+        found = app.world.recollector.recollect(place, texts)
+        if found is None:
+            warm(app, place.space)
+        return found
+
+
+MOST_OPEN = 32
+"""Open questions at once. A hung service must not pile up work without end."""
+
+Answer = TypeVar("Answer")
+
+
+class Questions:
+    def __init__(self) -> None:
+        self._open: set[asyncio.Task[Any]] = set()
+
+    def ask(
+        self, question: Coroutine[Any, Any, Answer], *, beside: Background
+    ) -> asyncio.Task[Answer] | None:
+        """Start a question in the background; `None` if too many are open."""
+        if len(self._open) >= MOST_OPEN:
+            question.close()
+            return None
+        task = beside.start(question)
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        return task
+
+
+WORDS_AFTER = 0.5
+"""Share of the deadline after which the memory is asked by words alone."""
+KEPT = 1000
+"""Sessions whose late answers are kept."""
+PART = "recall"
+
+Key = tuple[Caller, SessionId]
+Task = asyncio.Task[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Late:
+    """What came too late for the requests of a session and was not told yet."""
+
+    found: tuple[Recollection, ...] = ()
+    notes: tuple[Line, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What came to mind."""
+
+    found: Recollection | None = None
+    """What the world knows, if it came in time."""
+    reminded: Reminded = NOTHING
+    """What the memory knows, if it came in time."""
+    standing: Lines | None = None
+    """How the memories that were shown stand today; none if nobody said so in time."""
+    kept: Late = Late()
+    is_late: bool = False
+    is_ready: bool = True
+    without: str = Reason.NONE
+    """Why the memory has not answered, if it has not."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Asked:
+    """The questions of one request."""
+
+    world: asyncio.Task[Recollection | None] | None = None
+    memory: asyncio.Task[Reminded] | None = None
+    by_words: asyncio.Task[Reminded] | None = None
+    """The same question by words alone, asked when the first answer is slow."""
+    standing: asyncio.Task[Lines | None] | None = None
+    busy: bool = False
+    """Whether the memory had too many questions open to be asked."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether everybody answered; the answer by words alone counts only when time is up."""
+        return all(task is None or task.done() for task in (self.world, self.memory, self.standing))
+
+    @property
+    def tasks(self) -> set[Task]:
+        return {task for task in (self.world, self.memory, self.by_words, self.standing) if task is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Memories that a session shows."""
+
+    visible: Collection[UUID] = ()
+    """In this very history; they need not come to mind again."""
+    anywhere: Collection[UUID] = ()
+
+
+class InTime:
+    """Asks on behalf of requests that do not wait long."""
+
+    def __init__(
+        self,
+        mind: Mind,
+        *,
+        memories: Memories | None = None,
+        recalls: Questions | None = None,
+        beside: Background | None = None,
+        stopwatch: Stopwatch = system_stopwatch,
+        most: int = KEPT,
+    ) -> None:
+        self._mind = mind
+        self._memories = memories or NoMemories()
+        self._beside = beside or Background()
+        self._stopwatch = stopwatch
+        self._most = most
+        self._recalls = recalls or Questions()
+        self._lookups = Questions()
+        self._late: OrderedDict[Key, Late] = OrderedDict()
+
+    async def remembered(
+        self, understood: Understood, *, seconds: float, asks: bool = True, shown: Shown | None = None
+    ) -> Remembered:
+        """What there is within so many seconds of the request's beginning, and what came late before.
+
+        With `asks` what the request says is asked about; without, only how that stands which was shown.
+        """
+        key = _key(understood)
+        kept = self._late.get(key, Late())
+        left = seconds - (self._stopwatch() - understood.began)
+        asked = self._asked(understood, asks=asks, shown=shown or Shown(), kept=kept)
+        await self._wait(asked, understood, left=left, shown=shown or Shown())
+        return replace(self._answered(key, asked), kept=kept)
+
+    def told(self, understood: Understood, kept: Late, *, with_notes: bool) -> None:
+        """What was kept has been told, of memories only `with_notes`. What came while it was told goes on waiting."""
+        now = self._late.pop(_key(understood), Late())
+        left = Late(
+            found=tuple(each for each in now.found if each not in kept.found),
+            notes=tuple(each for each in now.notes if not (with_notes and each in kept.notes)),
+        )
+        if left != Late():
+            self._keep(_key(understood), left)
+
+    def _asked(self, understood: Understood, *, asks: bool, shown: Shown, kept: Late) -> _Asked:
+        asked, place = _Asked(), understood.place
+        if asks:
+            texts = understood.unasked
+            asked.world = asyncio.create_task(self._mind.recollect(place, texts))
+            if self._memories.may_know(place.space) and (cue := cue_of(texts)):
+                question = self._remind(understood, cue, exclude=shown.visible)
+                asked.memory = self._recalls.ask(question, beside=self._beside)
+                asked.busy = asked.memory is None
+        if shown_ids := {*shown.anywhere, *memory_notes(kept.notes)}:
+            lookup = self._standing(understood, shown_ids)
+            asked.standing = self._lookups.ask(lookup, beside=self._beside)
+        return asked
+
+    async def _remind(
+        self, understood: Understood, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    ) -> Reminded:
+        with going_on(PART) as attempt:
+            return await self._memories.remind(understood.place, cue, exclude=exclude, by_words=by_words)
+        return Reminded(failed=attempt.failed)
+
+    async def _standing(self, understood: Understood, memories: Collection[UUID]) -> Lines | None:
+        with going_on(PART):
+            return await self._memories.standing(understood.place, memories)
+        return None
+
+    async def _wait(self, asked: _Asked, understood: Understood, *, left: float, shown: Shown) -> None:
+        if not asked.tasks:
+            return
+        left = max(0.0, left)
+        try:
+            await asyncio.wait(asked.tasks, timeout=left * WORDS_AFTER)
+            if left and asked.memory is not None and not asked.memory.done():
+                cue = cue_of(understood.unasked)
+                question = self._remind(understood, cue, exclude=shown.visible, by_words=True)
+                asked.by_words = self._lookups.ask(question, beside=self._beside)
+            ends = self._stopwatch() + left * (1 - WORDS_AFTER)
+            while not asked.is_answered and (rest := ends - self._stopwatch()) > 0:
+                waiting = {task for task in asked.tasks if not task.done()}
+                done, _ = await asyncio.wait(waiting, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
+                if not done:
+                    break
+        except asyncio.CancelledError:
+            for task in asked.tasks:
+                task.cancel()
+            raise
+
+    def _answered(self, key: Key, asked: _Asked) -> Remembered:
+        world, memory, standing = asked.world, asked.memory, asked.standing
+        found, is_late, is_ready = None, False, True
+        if world is not None and world.done():
+            found = world.result()
+            is_ready = found is not None
+        elif world is not None:
+            is_late = True
+            self._beside.start(self._keep_found(key, world))
+        reminded = NOTHING
+        if memory is not None and memory.done():
+            reminded = memory.result()
+        elif memory is not None:
+            if asked.by_words is not None and asked.by_words.done():
+                reminded = asked.by_words.result()
+            self._beside.start(self._keep_notes(key, memory))
+        return Remembered(
+            found=found,
+            reminded=reminded,
+            standing=standing.result() if standing is not None and standing.done() else None,
+            is_late=is_late,
+            is_ready=is_ready,
+            without=_without(asked, reminded),
+        )
+
+    async def _keep_found(self, key: Key, asked: asyncio.Task[Recollection | None]) -> None:
+        if found := await asked:
+            kept = self._late.get(key, Late())
+            self._keep(key, replace(kept, found=(found, *kept.found)))
+
+    async def _keep_notes(self, key: Key, asked: asyncio.Task[Reminded]) -> None:
+        if lines := (await asked).lines:
+            kept = self._late.get(key, Late())
+            self._keep(key, replace(kept, notes=(*lines, *kept.notes)))
+
+    def _keep(self, key: Key, late: Late) -> None:
+        self._late[key] = late
+        self._late.move_to_end(key)
+        while len(self._late) > self._most:
+            self._late.popitem(last=False)
+
+
+def _key(understood: Understood) -> Key:
+    return understood.session.caller, understood.session.id
+
+
+def _without(asked: _Asked, reminded: Reminded) -> str:
+    """Why the memory has not answered a question that was, or should have been, asked."""
+    if asked.busy:
+        return Reason.BUSY
+    if asked.memory is not None and not asked.memory.done():
+        in_words = asked.by_words is not None and asked.by_words.done() and not reminded.failed
+        return Reason.WORDS if in_words else Reason.RECALL
+    return reminded.failed

@@ -1,0 +1,131 @@
+"""How does an error of ours sound in the protocol that the client speaks?
+
+Each client library reads errors in its own shape and shows people the message inside. A browser that asks
+for the start page while the upstream is away gets a page that says what to do.
+
+What happens when something of ours breaks while a conversation goes on?
+
+It goes on. Every part that a request can do without runs inside `going_on`: whatever it raises is logged and
+counted, and the request continues as if the part were not there. This is the one place of the door that
+catches everything.
+"""
+
+import html
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import orjson
+import structlog
+
+from festinger.errors import FestingerError, TooMany
+from festinger.observability import metrics
+from festinger.proxy.routes import Protocol
+
+JSON = (b"content-type", b"application/json")
+HTML = (b"content-type", b"text/html; charset=utf-8")
+NOSNIFF = (b"x-content-type-options", b"nosniff")
+PAGE_POLICY = (
+    b"content-security-policy",
+    b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+)
+
+_OPENAI_TYPES: dict[int, str] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "invalid_request_error",
+    413: "invalid_request_error",
+    429: "rate_limit_error",
+}
+_ANTHROPIC_TYPES: dict[int, str] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A whole answer of our own."""
+
+    status: int
+    body: bytes = b""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+def refusal(
+    status: int,
+    message: str,
+    *,
+    code: str,
+    protocol: Protocol,
+    request_id: str,
+    more: tuple[tuple[bytes, bytes], ...] = (),
+) -> Answer:
+    """An error in the protocol's own shape."""
+    body = orjson.dumps(_SHAPES[protocol](status, message, code, request_id))
+    return Answer(status=status, body=body, headers=(JSON, NOSNIFF, *more))
+
+
+def refusal_of(error: FestingerError, *, protocol: Protocol, request_id: str) -> Answer:
+    more = ((b"retry-after", b"1"),) if isinstance(error, TooMany) else ()
+    return refusal(
+        error.http,
+        f"{error.message} {error.hint}",
+        code=error.details.get("code", error.name),
+        protocol=protocol,
+        request_id=request_id,
+        more=more,
+    )
+
+
+def _native(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
+    return {"error": message}
+
+
+def _openai(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
+    kind = _OPENAI_TYPES.get(status, "api_error")
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def _anthropic(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
+    kind = _ANTHROPIC_TYPES.get(status, "api_error")
+    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
+
+
+_SHAPES = {Protocol.NATIVE: _native, Protocol.OPENAI: _openai, Protocol.ANTHROPIC: _anthropic}
+
+
+def unreachable_page(status: int, *, upstream: str, message: str) -> Answer:
+    """What a person sees who opens the start page in a browser while the upstream is away."""
+    template = Template(files("festinger.proxy").joinpath("unreachable.html").read_text(encoding="utf-8"))
+    page = template.substitute(upstream=html.escape(upstream), message=html.escape(message))
+    return Answer(status=status, body=page.encode(), headers=(HTML, NOSNIFF, PAGE_POLICY))
+
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Attempt:
+    failed: str = ""
+    """The class of the error, if there was one."""
+
+
+@contextmanager
+def going_on(part: str) -> Iterator[Attempt]:
+    """Runs a part that may fail. `part` is one of a closed set: it becomes a label."""
+    attempt = Attempt()
+    try:
+        yield attempt
+    except Exception as error:  # memory never breaks the conversation: there is nobody above to tell
+        attempt.failed = type(error).__name__
+        metrics.DEGRADED.labels(part).inc()
+        log.exception("going on without a part", part=part, error=attempt.failed)

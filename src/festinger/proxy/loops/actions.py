@@ -1,0 +1,285 @@
+"""What is done about a loop at which level?
+
+Each level adds the next step of the ladder to those below it. The person who runs the proxy may put the steps in
+another order or leave some out; with the guard off, loops are seen and told but nothing is done.
+
+May a request of a looping session still reach the model, and what is said if not?
+
+The highest level opens the breaker. It stays open, whatever the agent does, until a person speaks or somebody
+resets it; after a while one request is let through to see whether things have changed. It knows one session
+only. Seconds come in from a stopwatch.
+
+Which sampling parameters shake a model out of a loop?
+
+A higher temperature and penalties on repetition, in the words of each protocol. What the client asked for is
+raised and never lowered. Where a schema is enforced nothing changes, since what must be written is fixed there.
+
+How is an agent told that an action is ruled out?
+
+What the agent did is quoted, and quotes are data: they are escaped, short and said to be quotes, so that a tool
+result cannot speak through the notice. The notice stands at the very end of the request and is never stored.
+
+Which messages of a looping history are left out?
+
+Of the repeated rounds the first and the latest stay. A message goes only with its whole round: a call with all of
+its results and what the framework said in between, so roles go on alternating and no result loses its call. What
+a person or the system said always stays. The same history is always pruned in the same way, and a loop that goes on
+after it was pruned only grows at its end, so that the prefix moves once.
+"""
+
+import html
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+from math import ceil
+
+import orjson
+
+from festinger.proxy.loops.history import SHOWN, Answer, Item, Repeat, Step, TurnRule
+from festinger.proxy.loops.keys import Message, Role
+from festinger.proxy.routes import Protocol
+from festinger.settings.tree import LadderStep, LoopSettings
+
+
+def steps_at(level: int, settings: LoopSettings) -> tuple[LadderStep, ...]:
+    """The steps to take at this level, in the order of the ladder."""
+    return settings.ladder[:level] if settings.enabled else ()
+
+
+def height(step: LadderStep, level: int, settings: LoopSettings) -> int:
+    """How many levels deep a step is in force: 1 where it begins, 0 where it is not taken."""
+    taken = steps_at(level, settings)
+    return level - taken.index(step) if step in taken else 0
+
+
+OPENING_WORDS = 12
+
+
+def notice(repeat: Repeat) -> str:
+    """The words that are put after the last message."""
+    steps = [item for item in repeat.block if isinstance(item, Step)]
+    said = _of_steps(steps, repeat) if steps else _of_answers(repeat.block, repeat)
+    return f"[Loop guard]\n{said}"
+
+
+def _of_steps(steps: Sequence[Step], repeat: Repeat) -> str:
+    listed = "\n".join(f"- {quoted(step.tool)} with {quoted(step.arguments)}" for step in steps)
+    outcome = "failed each time" if repeat.rule is TurnRule.SAME_ERROR else "brought nothing new"
+    what, ruled = (
+        ("This action", "This exact action is") if len(steps) == 1 else ("These actions", "This sequence is")
+    )
+    return (
+        f"{what} ran {repeat.count} times in a row and {outcome}:\n{listed}\n"
+        f"The last result began, quoted as data: {quoted(steps[-1].said)}\n"
+        f"{ruled} ruled out now. Take a different step, or give your final answer with what you know."
+    )
+
+
+def _of_answers(block: Sequence[Item], repeat: Repeat) -> str:
+    opening = next((item.opening for item in block if isinstance(item, Answer)), "")
+    words = " ".join(opening.split()[:OPENING_WORDS])
+    return (
+        f"The same answer was given {repeat.count} times in a row. It begins, quoted as data: {quoted(words)}\n"
+        "Repeating it is ruled out now. Take a different step, or say plainly what is missing."
+    )
+
+
+def quoted(text: str) -> str:
+    """Text of others on one line: in quotes, without control characters or markup."""
+    return html.escape(json.dumps(text[:SHOWN], ensure_ascii=False), quote=False)
+
+
+class Passage(StrEnum):
+    FREE = "free"
+    PROBE = "probe"
+    """Let through to see whether the loop is over."""
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breaker:
+    opened: float | None = None
+    probing: bool = False
+    cause: Repeat | None = None
+    person: bytes = b""
+    """The last real user message when it opened; another one closes it."""
+
+
+CLOSED = Breaker()
+
+
+def passage(
+    breaker: Breaker, repeat: Repeat | None, *, person: bytes, now: float, settings: LoopSettings
+) -> tuple[Passage, Breaker]:
+    """Whether a counted request passes, and the breaker after it."""
+    if breaker.opened is not None and person != breaker.person:
+        breaker = CLOSED
+    trips = repeat is not None and "breaker" in steps_at(repeat.level, settings)
+    if breaker.opened is None or breaker.probing:
+        if not trips:
+            return Passage.FREE, CLOSED
+        return Passage.STOPPED, Breaker(opened=now, cause=repeat, person=person)
+    if now - breaker.opened >= settings.breaker_seconds:
+        return Passage.PROBE, replace(breaker, probing=True)
+    return Passage.STOPPED, breaker
+
+
+def seconds_left(breaker: Breaker, *, now: float, settings: LoopSettings) -> float:
+    """Until one request is let through; for `Retry-After`."""
+    return 0.0 if breaker.opened is None else max(0.0, settings.breaker_seconds - (now - breaker.opened))
+
+
+def explanation(repeat: Repeat, settings: LoopSettings) -> str:
+    """What the answer says in place of the model: what repeated, and how to continue."""
+    tools = [quoted(item.tool) for item in repeat.block if isinstance(item, Step)]
+    what = f"the call of {', '.join(dict.fromkeys(tools))}" if tools else "the same answer"
+    return (
+        f"Stopped: {what} was repeated {repeat.count} times without anything new. To continue, send a message in this "
+        "conversation, best with another approach, or reset the session at /admin/loops. Otherwise one request is let "
+        f"through every {settings.breaker_seconds} seconds."
+    )
+
+
+def spoken_explanation(repeat: Repeat, settings: LoopSettings) -> str:
+    """The same for an agent that speaks its calls as JSON in text: a final response, so that it stops."""
+    said = explanation(repeat, settings)
+    return orjson.dumps(
+        {"thoughts": ["A loop was stopped."], "tool_name": "response", "tool_args": {"text": said}}
+    ).decode()
+
+
+STEP = 0.2
+MOST = 1.2
+MOST_ABOVE_BASE = 0.5
+ANTHROPIC_MOST = 1.0
+
+USUAL_TEMPERATURE = {Protocol.NATIVE: 0.8, Protocol.ANTHROPIC: 0.8, Protocol.OPENAI: 1.0}
+REPEAT_PENALTY = 1.15
+REPEAT_LAST_N = 256
+OPENAI_PENALTY = 0.3
+OPENAI_MOST_PENALTY = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """What the request, or else the Modelfile, says about sampling. Native options count as parameters."""
+
+    parameters: Mapping[str, float]
+    """By the protocol's own names, as the client sent them."""
+    of_model: float | None = None
+    """The Modelfile's temperature."""
+    structured: bool = False
+
+
+def boosted(
+    sampling: Sampling, protocol: Protocol, *, level: int, settings: LoopSettings
+) -> dict[str, float]:
+    """The parameters to change and their new values; empty where nothing is to change."""
+    depth = height("temperature", level, settings)
+    asked = sampling.parameters.get("temperature")
+    if not depth or sampling.structured or (settings.keep_zero_temperature and asked == 0):
+        return {}
+    changed: dict[str, float] = {"temperature": _temperature(sampling, protocol, depth)}
+    if "seed" in sampling.parameters:
+        changed["seed"] = int(sampling.parameters["seed"]) + depth
+    wanted = _penalties(protocol, depth)
+    return changed | {
+        name: max(value, sampling.parameters.get(name, value)) for name, value in wanted.items()
+    }
+
+
+def _temperature(sampling: Sampling, protocol: Protocol, depth: int) -> float:
+    base = sampling.parameters.get("temperature", sampling.of_model)
+    if base is None:
+        base = USUAL_TEMPERATURE[protocol]
+    most = ANTHROPIC_MOST if protocol is Protocol.ANTHROPIC else min(MOST, base + MOST_ABOVE_BASE)
+    return max(base, round(min(base + STEP * depth, most), 4))
+
+
+def _penalties(protocol: Protocol, depth: int) -> dict[str, float]:
+    if protocol is Protocol.NATIVE:
+        return {"repeat_penalty": REPEAT_PENALTY, "repeat_last_n": REPEAT_LAST_N}
+    if protocol is Protocol.OPENAI:
+        penalty = OPENAI_PENALTY if depth == 1 else OPENAI_MOST_PENALTY
+        return {"frequency_penalty": penalty, "presence_penalty": penalty}
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruning:
+    """What to leave out of a history, by places."""
+
+    left_out: tuple[int, ...]
+    after: int
+    """The message to whose end the line is added."""
+    line: str
+
+
+def pruned_at(repeat: Repeat, settings: LoopSettings) -> int:
+    """The number of rounds at which a loop of this weight is pruned first."""
+    level = settings.ladder.index("prune") if "prune" in settings.ladder else len(settings.thresholds) - 1
+    return ceil(settings.thresholds[level] * repeat.count / repeat.evidence)
+
+
+def pruning(
+    history: Sequence[Message], items: Sequence[Item], repeat: Repeat, *, keep: int, until: int | None = None
+) -> Pruning | None:
+    """How to shorten this history, whose own steps are `items`; `None` where nothing can go.
+
+    `until` is the number of repeats at which the loop was pruned first: what came after those stays.
+    """
+    rounds = _rounds(items, repeat)
+    hidden = max(0, repeat.count - len(rounds))
+    counted = len(rounds) if until is None else min(len(rounds), until - hidden)
+    gone = rounds[1 : max(1, counted - (keep - 1))]
+    # Up to where the next round begins, so that a framework's words about a step go with it.
+    ends = [following[0].first for following in rounds[2 : 2 + len(gone)]]
+    places = [at for one, end in zip(gone, ends, strict=True) for at in range(one[0].first, end)]
+    if not places or not all(_may_go(history[at]) for at in places):
+        return None
+    if not _is_apart(rounds) or not _is_periodic(rounds):
+        return None
+    line = f"[{len(gone)} repeated rounds of {len(repeat.block)} steps were left out here.]"
+    return Pruning(left_out=tuple(places), after=places[0] - 1, line=line)
+
+
+def _rounds(items: Sequence[Item], repeat: Repeat) -> list[Sequence[Item]]:
+    """The repeated rounds that this history holds, oldest first, counted from where the loop began."""
+    size = len(repeat.block)
+    count = min(repeat.count, len(items) // size)
+    start = len(items) - count * size
+    while start and start + size <= len(items) and _is_same(items[start - 1], items[start - 1 + size]):
+        start -= 1
+    return [items[at : at + size] for at in range(start, start + count * size, size)]
+
+
+def _is_same(one: Item, other: Item) -> bool:
+    if isinstance(one, Answer) or isinstance(other, Answer):
+        return isinstance(one, Answer) and isinstance(other, Answer) and one.key.exact == other.key.exact
+    return one.whole == other.whole
+
+
+def _is_apart(rounds: Sequence[Sequence[Item]]) -> bool:
+    """Whether no two rounds share a message, as calls made in one turn would."""
+    spans = list(_spans(rounds))
+    return all(before < after for (_, before), (after, _) in pairwise(spans))
+
+
+def _is_periodic(rounds: Sequence[Sequence[Item]]) -> bool:
+    """Whether rounds of several steps hold them in the same order."""
+    return len(rounds[0]) == 1 or all(
+        _is_same(one, other)
+        for before, after in pairwise(rounds)
+        for one, other in zip(before, after, strict=True)
+    )
+
+
+def _spans(rounds: Sequence[Sequence[Item]]) -> Iterator[tuple[int, int]]:
+    for one in rounds:
+        yield min(item.first for item in one), max(item.last for item in one)
+
+
+def _may_go(message: Message) -> bool:
+    return not message.by_person and message.role is not Role.SYSTEM

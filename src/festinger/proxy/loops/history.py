@@ -1,0 +1,517 @@
+"""Weighs the evidence that an agent goes round in circles.
+
+A step is news if nothing like it was done before in the task, and the latest news ends whatever came before it. Since
+then the agent went round its few different steps some number of times; that number, with each step weighed by how much
+it says, is the evidence. One call repeated, a cycle of any length and hopping between a few calls are the same thing.
+Little is said by:
+
+- a step before which time passed: the agent waits for something;
+- a result that only confirms the call: what a key press or a scroll did shows elsewhere;
+- a call that only looks like others: it may be one of many rows, files or pages.
+
+Reads what an agent has done since a person last spoke.
+
+A history becomes a list of steps: a call with its result, or an answer without a call. Each call of a turn is a
+step of its own. Whatever stands before the last thing that a person said is over and is not read.
+"""
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from festinger.proxy.loops.keys import (
+    KEPT,
+    AnswerKey,
+    Call,
+    CallKey,
+    Kept,
+    Message,
+    Outcome,
+    ResultKey,
+    Role,
+    answer_key,
+    call_key,
+    complains,
+    failure_key,
+    means_to_wait,
+    outcome_of,
+    result_key,
+    spoken_call,
+    words_of,
+)
+from festinger.settings.tree import LoopSettings
+
+SHORT_MESSAGE = 200
+SHOWN = 200
+"""Characters of arguments, results and answers that a notice may quote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A call that has its result."""
+
+    tool: str
+    call: CallKey
+    result: ResultKey
+    outcome: Outcome
+    failure: bytes
+    """How it failed, or seems to have failed; empty if neither."""
+    means_to_wait: bool
+    arguments: str
+    said: str
+    """How the result begins."""
+    first: int
+    last: int
+    """The messages of the call and of its result, by their places in the history."""
+
+    @property
+    def deed(self) -> tuple[str, bytes]:
+        return self.tool, self.call.exact
+
+    @property
+    def whole(self) -> tuple[str, bytes, bytes]:
+        return self.tool, self.call.exact, self.result.steady
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A reply that calls nothing."""
+
+    key: AnswerKey
+    opening: str
+    first: int
+    last: int
+
+
+Item = Step | Answer
+
+
+class Keys:
+    """What a session has read before: every step is made once, though it comes again with each request."""
+
+    __slots__ = ("answer", "arguments", "result", "spoken", "steps")
+
+    def __init__(self) -> None:
+        self.arguments = Kept(call_key)
+        self.result = Kept(result_key)
+        self.answer = Kept(answer_key)
+        self.spoken = Kept(_spoken)
+        self.steps: OrderedDict[int, Step] = OrderedDict()
+
+
+def last_person(history: Sequence[Message]) -> int | None:
+    """The place of the last real user message."""
+    return next((at for at in range(len(history) - 1, -1, -1) if history[at].by_person), None)
+
+
+def task_start(history: Sequence[Message]) -> int | None:
+    """The place of the last real user message that says something new.
+
+    Whoever says the same again, alone or among other words, says nothing new: many frameworks say `Continue.` in a
+    person's place, and people whose answer is not heard repeat it.
+    """
+    first: dict[str, int] = {}
+    for at, message in enumerate(history):
+        if message.by_person:
+            first.setdefault(message.text.strip(), at)
+    places = sorted(first.values(), reverse=True)
+    if not places:
+        return None
+    start, shared = places[0], _short_words(history[places[0]])
+    for at in places[1:]:
+        if not shared:
+            break
+        words = _short_words(history[at])
+        start = at if words and words <= shared else start
+        shared &= words
+    return start
+
+
+def _short_words(message: Message) -> frozenset[str]:
+    """The words of a short message; a long one is taken for something new."""
+    return frozenset(words_of(message.text)) if len(message.text) <= SHORT_MESSAGE else frozenset()
+
+
+def steps_of(history: Sequence[Message], keys: Keys) -> list[Item]:
+    """What was done in the task, oldest first."""
+    start = task_start(history)
+    return list(_items(history, -1 if start is None else start, keys))
+
+
+def _items(history: Sequence[Message], start: int, keys: Keys) -> Iterator[Item]:
+    waiting: list[tuple[Call, int]] = []
+    for at in range(start + 1, len(history)):
+        message = history[at]
+        if message.role is Role.ASSISTANT:
+            calls = message.calls or keys.spoken(message.text)
+            waiting = [(call, at) for call in calls]
+            if not calls and message.text:
+                yield _answer(message.text, at, keys)
+        elif message.role is not Role.SYSTEM and waiting:
+            call, made = waiting.pop(_place(waiting, message.answers))
+            yield _step(call, message, keys, first=made, last=at)
+
+
+def _spoken(text: str) -> tuple[Call, ...]:
+    call = spoken_call(text)
+    return () if call is None else (call,)
+
+
+def _place(waiting: Sequence[tuple[Call, int]], answers: str) -> int:
+    """Which call a result belongs to; where no id says it, results come in the order of the calls."""
+    if len(waiting) == 1:
+        return 0
+    return next((place for place, (call, _) in enumerate(waiting) if answers and call.id == answers), 0)
+
+
+def _step(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> Step:
+    place = hash((call.name, call.arguments, result.text, result.is_error, first, last))
+    step = keys.steps.get(place)
+    if step is None:
+        step = keys.steps[place] = _made(call, result, keys, first=first, last=last)
+        if len(keys.steps) > KEPT:
+            keys.steps.popitem(last=False)
+    return step
+
+
+def _made(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> Step:
+    key = keys.arguments(call.arguments)
+    outcome = outcome_of(f"{call.name} {call.arguments}", result.text, is_error=result.is_error)
+    fails = outcome is Outcome.FAILED or complains(result.text)
+    return Step(
+        tool=call.name,
+        call=key,
+        result=keys.result(result.text),
+        outcome=outcome,
+        failure=failure_key(result.text, key) if fails else b"",
+        means_to_wait=means_to_wait(call.name, call.arguments),
+        arguments=call.arguments[:SHOWN],
+        said=result.text[:SHOWN],
+        first=first,
+        last=last,
+    )
+
+
+def _answer(text: str, at: int, keys: Keys) -> Answer:
+    return Answer(key=keys.answer(text), opening=text[:SHOWN], first=at, last=at)
+
+
+READ = 400
+"""Latest steps of a task that are weighed."""
+LONGEST_CYCLE = 12
+WAITED_SECONDS = 10.0
+"""From a reply to the next request. Whatever takes the agent longer than this may be worth waiting for."""
+
+SAME_ERROR, OTHER_ERROR = 0.8, 0.5
+"""A failure that opens alike but for its numbers, and any other."""
+OTHER_TIME = 0.25
+CONFIRMED, CONFIRMED_LONG = 0.1, 0.5
+LONG = 80
+"""Characters of arguments from which on nobody repeats a call for its effect, as one does a key press."""
+ALIKE, ALIKE_SHORT, UNLIKE = 0.5, 0.05, 0.1
+CYCLE_STEPS, CYCLE = 3, 4 / 3
+"""Rounds of so many different steps weigh more: they hardly come about by chance."""
+SHORT = 40
+"""Characters up to which equal results of different calls say little."""
+REPHRASED = 0.5
+"""Share of a failed call's own words that stand in other failed calls, from which on it is one of them reworded."""
+WAITED, WAITED_FAILED = 0.02, 0.5
+
+OFTEN = 3
+"""Different results of one call from which on they are expected to differ."""
+
+SIMILAR, SIMILAR_WITH_NEW_WORDS = 0.45, 0.7
+"""Share of their word pairs that answers have in common, in words of earlier answers or with other ones."""
+REWORDED = 0.5
+COMPARED = 8
+"""Different earlier answers with which an answer is compared."""
+
+
+class TurnRule(StrEnum):
+    SAME_CALL = "same_call"
+    SAME_ERROR = "same_error"
+    NEAR_CALL = "near_call"
+    CYCLE = "cycle"
+    SAME_ANSWER = "same_answer"
+    NEAR_ANSWER = "near_answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """What repeats at the end of the steps, and how far up the ladder it has come."""
+
+    rule: TurnRule
+    count: int
+    """Rounds, whatever they weigh."""
+    level: int
+    block: tuple[Item, ...]
+    """One round of it, the latest."""
+    evidence: float
+    """Rounds by weight."""
+
+
+Class = Hashable
+CHANGING, FAILED = "changing", "failed"
+
+
+def worst(
+    items: Sequence[Item],
+    settings: LoopSettings,
+    *,
+    waits: Sequence[float] = (),
+    witnessed: int = READ,
+    noticed: bool = False,
+) -> Repeat | None:
+    """What repeats at the end, if it reaches a level.
+
+    `waits` has for each item the seconds that passed before it came. Only the latest `witnessed` items may open the
+    breaker. `noticed` says that the latest reply repeated itself while it streamed; it counts as one more equal answer.
+    """
+    items = items[-READ:]
+    if not items or _is_clearly_new(items):
+        return None
+    known = waits[-len(items) :] or [0.0] * len(items)
+    classes = _classes(items)
+    says, lasts = _says(items, classes), _lasts(items, classes, known)
+    streak = _streak(items, classes, says, lasts)
+    if noticed and isinstance(items[-1], Answer):
+        streak = _Streak(streak.rounds + 1, streak.length + 1, streak.size)
+    *lower, highest = settings.thresholds
+    level = sum(streak.rounds >= bar for bar in lower)
+    if level == len(lower):
+        unseen = max(0, len(items) - witnessed)
+        seen = [0.0] * unseen + lasts[unseen:]
+        level += _streak(items, classes, says, seen).rounds >= highest
+    if not level:
+        return None
+    return Repeat(
+        rule=_rule(items[-streak.size :], items[-streak.length :]),
+        count=streak.length // streak.size,
+        level=level,
+        block=tuple(items[-streak.size :]),
+        evidence=streak.rounds,
+    )
+
+
+def _is_clearly_new(items: Sequence[Item]) -> bool:
+    """Whether the latest step resembles none before it, as nearly every step of honest work: a quick look."""
+    latest = items[-1]
+    if isinstance(latest, Answer):
+        return False
+    call, failure = latest.call, latest.failure
+    return not any(
+        isinstance(item, Step)
+        and (item.call.alike == call.alike or (failure and item.failure == failure))
+        and item.tool == latest.tool
+        for item in items[:-1]
+    )
+
+
+class _Streak(NamedTuple):
+    """The latest steps since the last news: their rounds by weight, how many there are, and how many different ones."""
+
+    rounds: float = 0.0
+    length: int = 1
+    size: int = 1
+
+
+def _streak(
+    items: Sequence[Item], classes: Sequence[Class | None], says: Sequence[float], lasts: Sequence[float]
+) -> _Streak:
+    """The end of the steps that goes round most often."""
+    best = _Streak()
+    full, partial, confirmed = _Rounds(), _Rounds(), _Rounds()
+    says_all = {one for one, said in zip(classes, says, strict=True) if said == 1}
+    for length, at in enumerate(range(len(items) - 1, -1, -1), start=1):
+        one, item = classes[at], items[at]
+        if one is None:
+            break
+        is_confirmed = isinstance(item, Step) and item.outcome is Outcome.CONFIRMED
+        (confirmed if is_confirmed else full if one in says_all else partial).add(one, says[at] * lasts[at])
+        size = full.size + partial.size + confirmed.size
+        if size > LONGEST_CYCLE:
+            break
+        rounds = _of_all(full, partial, confirmed) * (CYCLE if size >= CYCLE_STEPS else 1)
+        if rounds >= best.rounds:
+            best = _Streak(round(rounds, 6), length, size)
+    return best
+
+
+class _Rounds:
+    """How often some different steps were gone through, by weight."""
+
+    def __init__(self) -> None:
+        self._different: set[Class] = set()
+        self.total = 0.0
+
+    def add(self, one: Class, weight: float) -> None:
+        self._different.add(one)
+        self.total += weight
+
+    @property
+    def size(self) -> int:
+        return len(self._different)
+
+
+def _of_all(full: _Rounds, partial: _Rounds, confirmed: _Rounds) -> float:
+    """The rounds of those steps that say most: the others would only blur them."""
+    if full.size and full.size >= partial.size:
+        return full.total / full.size
+    if full.size or partial.size:
+        return (full.total + partial.total) / (full.size + partial.size)
+    return confirmed.total / confirmed.size
+
+
+def _rule(block: Sequence[Item], streak: Sequence[Item]) -> TurnRule:
+    latest = block[-1]
+    if len(block) > 1:
+        return TurnRule.CYCLE
+    if isinstance(latest, Answer):
+        is_same = any(isinstance(item, Answer) and item.key.exact == latest.key.exact for item in streak[:-1])
+        return TurnRule.SAME_ANSWER if is_same or len(streak) == 1 else TurnRule.NEAR_ANSWER
+    before = [item for item in streak[:-1] if isinstance(item, Step) and item.deed == latest.deed]
+    if not before:
+        return TurnRule.NEAR_CALL
+    is_same = any(item.whole == latest.whole for item in before)
+    return TurnRule.SAME_CALL if is_same else TurnRule.SAME_ERROR
+
+
+def _classes(items: Sequence[Item]) -> list[Class | None]:
+    """Of which kind each item is, items of one kind being repeats of each other; `None` for news."""
+    answers = _Answers(item.key for item in items if isinstance(item, Answer))
+    changing = _changing(items)
+    candidates = [
+        (answers.classes[item.key.exact],) if isinstance(item, Answer) else _candidates(item, changing)
+        for item in items
+    ]
+    counts = Counter(one for several in candidates for one in several)
+    chosen = (max(several, key=counts.__getitem__) for several in candidates)
+    return [one if counts[one] > 1 else None for one in chosen]
+
+
+def _changing(items: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
+    """Calls that were made several times and never had the same result: a clock, a queue, a load."""
+    results: dict[tuple[str, bytes], list[bytes]] = {}
+    for item in items:
+        if isinstance(item, Step) and not item.failure:
+            results.setdefault(item.deed, []).append(item.result.steady)
+    return frozenset(deed for deed, several in results.items() if len(several) == len(set(several)) >= OFTEN)
+
+
+def _candidates(step: Step, changing: Collection[tuple[str, bytes]]) -> tuple[Class, ...]:
+    if step.deed in changing and not step.failure:
+        return ((CHANGING, step.deed),)
+    has_failed = step.outcome is Outcome.FAILED
+    came = step.outcome if has_failed else step.failure or step.result.steady
+    same = (*step.deed, came)
+    if step.outcome is Outcome.CONFIRMED:
+        return (same,)
+    # Times in the results of different calls are no noise: they may be what was asked for.
+    alike = ("alike", step.tool, step.call.alike, came if has_failed else step.result.exact)
+    return (same, alike, (FAILED, step.tool, step.failure)) if has_failed else (same, alike)
+
+
+class _Answers:
+    """Puts answers together that say the same, in the same or in other words."""
+
+    def __init__(self, keys: Iterable[AnswerKey]) -> None:
+        self.classes: dict[bytes, bytes] = {}
+        latest: deque[AnswerKey] = deque(maxlen=COMPARED)
+        said: set[str] = set()
+        for key in keys:
+            if key.exact not in self.classes:
+                self.classes[key.exact] = key.exact
+                # Another number is other news: chapter 4 is not chapter 3.
+                if key.numbers <= said:
+                    least = SIMILAR if key.words <= said else SIMILAR_WITH_NEW_WORDS
+                    self._join(key, [one for one in latest if _share(one, key) >= least])
+                latest.append(key)
+                said |= key.words
+
+    def _join(self, key: AnswerKey, near: Iterable[AnswerKey]) -> None:
+        joined = {self.classes[one.exact] for one in near}
+        for exact, one in self.classes.items():
+            if one in joined:
+                self.classes[exact] = key.exact
+
+
+def _share(one: AnswerKey, other: AnswerKey) -> float:
+    """The share of their word pairs that two answers have in common."""
+    pairs = len(one.pairs | other.pairs)
+    return len(one.pairs & other.pairs) / pairs if pairs else 0.0
+
+
+def _says(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]:
+    """How much each repeat says, from 0 to 1."""
+    deeds = Counter(item.key.exact if isinstance(item, Answer) else item.deed for item in items)
+    wholes = Counter((item.deed, item.result.exact) for item in items if isinstance(item, Step))
+    failures = Counter((item.deed, item.failure) for item in items if isinstance(item, Step))
+    reworded = _reworded(items, classes)
+
+    def says(at: int, item: Item) -> float:
+        if isinstance(item, Answer):
+            return 1.0 if deeds[item.key.exact] > 1 else REWORDED
+        one = classes[at]
+        if isinstance(one, tuple) and one[0] is CHANGING:
+            return 0.0
+        if deeds[item.deed] > 1:
+            if wholes[item.deed, item.result.exact] > 1 and item.outcome is not Outcome.CONFIRMED:
+                return 1.0
+            return _of_same(item, fails_alike=failures[item.deed, item.failure] > 1)
+        if item.outcome is Outcome.FAILED:
+            return UNLIKE if reworded.get(at, 1.0) < REPHRASED else ALIKE
+        return ALIKE_SHORT if len(item.said) <= SHORT else ALIKE
+
+    return [says(at, item) for at, item in enumerate(items)]
+
+
+def _lasts(items: Sequence[Item], classes: Sequence[Class | None], waits: Sequence[float]) -> list[float]:
+    """What is left of each repeat's weight, given the time that has passed since the one before it.
+
+    An answer is discounted only if the agent has done something since: whoever just says the same again does not wait.
+    """
+    found: list[float] = []
+    latest: dict[Class | None, int] = {}
+    slow_at, slow, step_at = -1, None, -1
+    for at, (item, wait) in enumerate(zip(items, waits, strict=True)):
+        if wait >= WAITED_SECONDS:
+            slow_at, slow = at, item
+        step_at = at if isinstance(item, Step) else step_at
+        before = latest.get(classes[at], -1)
+        found.append(_of_waiting(item, slow) if slow is not None and min(slow_at, step_at) > before else 1.0)
+        latest[classes[at]] = at
+    return found
+
+
+def _of_waiting(item: Item, slow: Item) -> float:
+    """A failure that took its time may be one to wait out; whoever says so waits indeed."""
+    steps = [one for one in (item, slow) if isinstance(one, Step)]
+    has_failed = any(step.outcome is Outcome.FAILED for step in steps)
+    means_to_wait = isinstance(slow, Answer) or slow.means_to_wait
+    return WAITED_FAILED if has_failed and not means_to_wait else WAITED
+
+
+def _of_same(step: Step, *, fails_alike: bool) -> float:
+    """What a repeated call says that was confirmed or had another result."""
+    if step.outcome is Outcome.CONFIRMED:
+        return CONFIRMED if len(step.arguments) < LONG else CONFIRMED_LONG
+    if step.outcome is Outcome.FAILED and fails_alike:
+        return SAME_ERROR
+    return OTHER_ERROR if step.failure else OTHER_TIME
+
+
+def _reworded(items: Sequence[Item], classes: Sequence[Class | None]) -> dict[int, float]:
+    """For calls that failed alike, the share of each one's own words that stand in others of them too."""
+    groups: dict[Class, list[tuple[int, frozenset[str]]]] = {}
+    for at, (item, one) in enumerate(zip(items, classes, strict=True)):
+        if isinstance(item, Step) and isinstance(one, tuple) and one[0] is FAILED:
+            groups.setdefault(one, []).append((at, item.call.words))
+    found: dict[int, float] = {}
+    for group in groups.values():
+        counts = Counter(word for _, words in group for word in words)
+        for at, words in group:
+            own = [word for word in words if counts[word] < len(group)]
+            found[at] = sum(counts[word] > 1 for word in own) / len(own) if own else 1.0
+    return found

@@ -1,0 +1,313 @@
+"""What is changed in a request of an agent that goes round in circles?
+
+The steps of the ladder up to its level, each in its place, all of them at once: a notice at the tail, sampling, a
+shorter history; besides, replies that were cut are sent on without their repetition, and the reply after a cut one
+is limited. What has no certain place is left as it was.
+
+Where do the sampling parameters and limits of a request stand, and what does it enforce?
+
+How do repeated rounds leave a request?
+
+As whole turns of its list, or as sections of a flattened prompt, with one line in their place at the end of what
+came before. Thinking that belongs to a turn goes with it. Where a turn would have to be torn apart, nothing goes.
+
+Where does text stand that is said after everything else of a turn?
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from festinger.proxy.context.edit import PART_TYPES
+from festinger.proxy.loops.actions import Pruning, Sampling, boosted, notice, pruned_at, pruning, steps_at
+from festinger.proxy.loops.history import Item, Repeat
+from festinger.proxy.loops.keys import Role, digest
+from festinger.proxy.loops.stream import collapsed
+from festinger.proxy.protocols.content import is_thinking
+from festinger.proxy.protocols.json_edit import (
+    NewElement,
+    NotPlain,
+    Patch,
+    PutMembers,
+    TakeOut,
+    TextEdit,
+    patched,
+)
+from festinger.proxy.protocols.messages import Kind, Path, Request, Turn
+from festinger.settings.tree import LadderStep, LoopSettings
+from festinger.text.blocks import GAP
+
+LIMIT = 4_096
+"""Tokens that the reply after a cut one may have, where the client set no limit."""
+
+_LIMITS = {
+    Kind.CHAT: ("num_predict",),
+    Kind.GENERATE: ("num_predict",),
+    Kind.COMPLETIONS: ("max_tokens", "max_completion_tokens"),
+    Kind.MESSAGES: ("max_tokens",),
+    Kind.RESPONSES: ("max_output_tokens",),
+    Kind.TEXT: ("max_tokens",),
+}
+"""The names of a limit, the one that is put in first."""
+
+_NAMES = (
+    "temperature",
+    "seed",
+    "repeat_penalty",
+    "repeat_last_n",
+    "frequency_penalty",
+    "presence_penalty",
+)
+_ENFORCING = (
+    "format",
+    "response_format",
+    "grammar",
+    "json_schema",
+    "guided_json",
+    "guided_regex",
+    "guided_choice",
+    "guided_grammar",
+    "structured_outputs",
+)
+
+
+def is_structured(request: Request) -> bool:
+    """Whether a schema or a format is enforced on the reply."""
+    tree = request.tree
+    if any(_enforces(tree.get(name)) for name in _ENFORCING):
+        return True
+    text = tree.get("text")
+    return request.kind is Kind.RESPONSES and isinstance(text, dict) and _enforces(text.get("format"))
+
+
+def _enforces(value: Any) -> bool:
+    return bool(value) and not (isinstance(value, dict) and value.get("type") == "text")
+
+
+def boost_of(
+    request: Request, *, level: int, settings: LoopSettings, of_model: float | None = None
+) -> dict[str, float]:
+    """The parameters that shake a model out of a loop, by the names of this kind of request."""
+    given = _holder(request)
+    if given is None:
+        return {}
+    sampling = Sampling(
+        parameters={name: given[name] for name in _NAMES if _is_number(given.get(name))},
+        of_model=of_model,
+        structured=is_structured(request),
+    )
+    changed = boosted(sampling, request.kind.protocol, level=level, settings=settings)
+    if request.kind is Kind.RESPONSES:
+        # It knows no penalties and refuses what it does not know.
+        return {name: value for name, value in changed.items() if name == "temperature"}
+    return changed
+
+
+def limit_of(request: Request) -> dict[str, float]:
+    """A limit for a reply that has none."""
+    given, names = _holder(request), _LIMITS[request.kind]
+    if given is None or any(_is_number(given.get(name)) and given[name] > 0 for name in names):
+        return {}
+    return {names[0]: LIMIT}
+
+
+def put(request: Request, parameters: Mapping[str, float]) -> PutMembers | None:
+    """The change that gives a request these parameters."""
+    if not parameters:
+        return None
+    if not request.kind.is_native:
+        return PutMembers(path=(), members=parameters)
+    if isinstance(request.tree.get("options"), dict):
+        return PutMembers(path=("options",), members=parameters)
+    return PutMembers(path=(), members={"options": dict(parameters)})
+
+
+def _holder(request: Request) -> Mapping[str, Any] | None:
+    """Where this kind of request keeps its parameters; none if something else stands there."""
+    if not request.kind.is_native:
+        return request.tree
+    options = request.tree.get("options")
+    return {} if options is None else options if isinstance(options, dict) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def last_told(request: Request) -> Turn | None:
+    """The last turn in which the model is told something, by a user or a tool."""
+    return next((turn for turn in reversed(request.turns) if turn.role in (Role.USER, Role.TOOL)), None)
+
+
+def at_end(request: Request, turn: Turn, text: str) -> Patch | None:
+    """This text after what was said in a turn; none if that turn has no place for it."""
+    if turn.span is not None:
+        prompt: str = request.at(turn.path)
+        # Before the empty line that parts it from the next section.
+        end = len(prompt[: turn.span.end].rstrip())
+        return TextEdit(path=turn.path, at=max(end, turn.span.text), text=GAP + text)
+    value = request.at(turn.path)
+    if isinstance(value, str):
+        return TextEdit(path=turn.path, at=len(value), text=GAP + text)
+    if not isinstance(value, dict):
+        return None
+    key = "output" if "output" in value and turn.role is Role.TOOL else "content"
+    content, path = value.get(key), (*turn.path, key)
+    if isinstance(content, str):
+        return TextEdit(path=path, at=len(content), text=GAP + text)
+    if isinstance(content, list):
+        part = {"type": PART_TYPES.get(request.kind, "text"), "text": text}
+        return NewElement(path=path, index=len(content), element=part)
+    return None
+
+
+def strings_of(request: Request, turn: Turn) -> Iterator[tuple[Path, str, int]]:
+    """The strings of a turn's text, each with its path and where it begins there."""
+    value: Any = request.at(turn.path)
+    if turn.span is not None:
+        yield turn.path, value[turn.span.text : turn.span.end].rstrip(), turn.span.text
+        return
+    content = value.get("content") if isinstance(value, dict) else None
+    if isinstance(content, str):
+        yield (*turn.path, "content"), content, 0
+    for index, part in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            yield (*turn.path, "content", index, "text"), part["text"], 0
+
+
+def shortened(request: Request, plan: Pruning) -> list[Patch]:
+    """The changes that carry a plan out; none if it cannot be."""
+    owners = [at for at, turn in enumerate(request.turns) for _ in turn.messages]
+    gone = sorted({owners[place] for place in plan.left_out})
+    told = at_end(request, request.turns[owners[plan.after]], plan.line)
+    whole = sum(len(request.turns[at].messages) for at in gone) == len(plan.left_out)
+    if not whole or told is None or gone != [*range(gone[0], gone[-1] + 1)]:
+        return []
+    turns = request.turns[gone[0] : gone[-1] + 1]
+    return [_without_sections(turns) if request.flattened else _without_elements(request, turns), told]
+
+
+def _without_sections(turns: tuple[Turn, ...]) -> Patch:
+    first, last = turns[0].span, turns[-1].span
+    assert first is not None
+    assert last is not None
+    return TextEdit(path=turns[0].path, at=first.start, until=last.end, text="")
+
+
+def _without_elements(request: Request, turns: tuple[Turn, ...]) -> Patch:
+    listed, gone = turns[0].path[:1], {int(turn.path[1]) for turn in turns}
+    if request.kind is Kind.RESPONSES:
+        gone |= set(_thinking_before(request.at(listed), gone))
+    return TakeOut(path=listed, indexes=tuple(sorted(gone)))
+
+
+def _thinking_before(items: list[Any], gone: set[int]) -> Iterator[int]:
+    """Thoughts that lead to an item that goes: the server refuses those that lead nowhere."""
+    leads_out = False
+    for at in range(len(items) - 1, -1, -1):
+        if not is_thinking(items[at]):
+            leads_out = at in gone
+        elif leads_out:
+            yield at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What there is to do about a request."""
+
+    repeat: Repeat | None = None
+    items: Sequence[Item] = ()
+    """The steps of the request's own history."""
+    cut: frozenset[bytes] = frozenset()
+    """Replies of the session that were cut, by the digests of their words."""
+    limited: bool = False
+    """Whether the reply before this one was cut."""
+    temperature: float | None = None
+    """The model's own, if it is known."""
+    boosts: bool = True
+    """False where the upstream has refused other sampling for this model."""
+    speaks: bool = True
+    """False where no word may be added or taken: the client writes the prompt itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mitigated:
+    body: bytes
+    did: tuple[LadderStep, ...] = ()
+
+
+def mitigated(request: Request, case: Case, settings: LoopSettings) -> Mitigated:
+    """The request with everything done to it that its case asks for."""
+    steps = steps_at(case.repeat.level, settings) if case.repeat else ()
+    nudged = _nudge(request, case) if "nudge" in steps else []
+    pruned = _prune(request, case, settings) if "prune" in steps else []
+    boost = _boost(request, case, settings)
+    limit = limit_of(request) if case.limited else {}
+    parameters = put(request, limit | boost)
+    folded = [*_folded(request, case)] if settings.collapse_cut_text else []
+    patches = [*nudged, *pruned, *([parameters] if parameters else []), *_beside(folded, pruned)]
+    if not patches:
+        return Mitigated(body=request.body)
+    try:
+        body = patched(request.body, patches)
+    except NotPlain:
+        return Mitigated(body=request.body)
+    done: dict[LadderStep, bool] = {
+        "nudge": bool(nudged),
+        "temperature": bool(boost),
+        "prune": bool(pruned),
+    }
+    return Mitigated(body=body, did=tuple(step for step in steps if done.get(step)))
+
+
+def _nudge(request: Request, case: Case) -> list[Patch]:
+    turn = last_told(request) if case.speaks else None
+    patch = at_end(request, turn, notice(case.repeat)) if turn and case.repeat else None
+    return [patch] if patch else []
+
+
+def _boost(request: Request, case: Case, settings: LoopSettings) -> dict[str, float]:
+    if case.repeat is None or not case.boosts:
+        return {}
+    return boost_of(request, level=case.repeat.level, settings=settings, of_model=case.temperature)
+
+
+def _prune(request: Request, case: Case, settings: LoopSettings) -> list[Patch]:
+    if case.repeat is None or not case.speaks:
+        return []
+    plan = pruning(
+        request.messages,
+        case.items,
+        case.repeat,
+        keep=settings.keep_steps,
+        until=pruned_at(case.repeat, settings),
+    )
+    return shortened(request, plan) if plan else []
+
+
+def _folded(request: Request, case: Case) -> Iterator[TextEdit]:
+    """Replies that were cut, without what they repeat at their end."""
+    if not case.cut or not case.speaks:
+        return
+    for turn in request.turns:
+        if turn.role is Role.ASSISTANT and digest(turn.text.strip()) in case.cut:
+            for path, text, offset in strings_of(request, turn):
+                short = len(collapsed(text))
+                if short < len(text):
+                    yield TextEdit(path=path, at=offset + short, until=offset + len(text), text="")
+
+
+def _beside(folded: Sequence[TextEdit], pruned: Sequence[Patch]) -> Iterator[TextEdit]:
+    """Those changes that are not made in what goes as a whole."""
+    for edit in folded:
+        if not any(_holds(patch, edit) for patch in pruned):
+            yield edit
+
+
+def _holds(patch: Patch, edit: TextEdit) -> bool:
+    match patch:
+        case TextEdit():
+            return patch.path == edit.path and patch.at <= edit.at < (patch.until or patch.at)
+        case TakeOut():
+            return edit.path[: len(patch.path)] == patch.path and edit.path[len(patch.path)] in patch.indexes
+    return False

@@ -1,0 +1,296 @@
+"""How does one message of a protocol become the neutral values that everything else reads?
+
+Who said which part of a message?
+
+The role says it first; what stands in the text can only lower it. A framework that writes objects in the role of
+the user is read by their keys. What a person pasted is not what the person said: fenced code, quotes and
+marked documents count as documents, and of a very long message only its first and last paragraph are the person's.
+Nothing in a text can raise its origin, so a tag runs to the last place where it could close.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from festinger.ids import Origin
+from festinger.proxy.loops.keys import Call, Message, Role
+from festinger.proxy.protocols.messages import (
+    Cleaned,
+    Cleaning,
+    Path,
+    Saying,
+    Span,
+    Turn,
+    cleaned,
+    content_hash,
+    key_of,
+)
+
+LONG_CHARS = 4000
+PARAGRAPH_CHARS = 1000
+LONGEST_OBJECT = 1_000_000
+CUTS = 100
+"""A message with more quotes than this was not typed by anybody: from there on all of it is a document."""
+
+BY_KEY = {
+    "user_message": Origin.PERSON,
+    "user_intervention": Origin.PERSON,
+    "tool_result": Origin.TOOL,
+    "system_message": Origin.SYSTEM,
+    "system_warning": Origin.SYSTEM,
+    "system_error": Origin.SYSTEM,
+}
+"""What frameworks that speak JSON in text call who is speaking."""
+
+BY_TAG = {
+    "document": Origin.DOCUMENT,
+    "file": Origin.DOCUMENT,
+    "context": Origin.DOCUMENT,
+    "system-reminder": Origin.DOCUMENT,
+    "tool_result": Origin.TOOL,
+}
+
+_FENCED = re.compile(r"\s*(?:```|~~~)\w{0,20}[ \t]*\n")
+_QUOTING = re.compile(
+    r"^[ ]{0,3}(?P<fence>`{3,}|~{3,})"
+    r"|^[ ]{0,3}(?P<quote>>)"
+    r"|<(?P<tag>document|file|context|tool_result|system-reminder)(?=[\s>/])[^<>]{0,300}>",
+    re.MULTILINE,
+)
+
+
+def said_by_user(text: str) -> tuple[Saying, ...]:
+    """The parts of a message in the role of the user."""
+    if "{" in text and (found := _object(text)) is not None:
+        keyed = [
+            Saying(origin=BY_KEY[key], text=_plain(value)) for key, value in found.items() if key in BY_KEY
+        ]
+        if keyed:
+            return tuple(
+                part
+                for saying in keyed
+                for part in (_as_person(saying.text) if _is_person(saying) else (saying,))
+            )
+    return _as_person(text)
+
+
+def _is_person(saying: Saying) -> bool:
+    return saying.origin is Origin.PERSON
+
+
+def _as_person(text: str) -> tuple[Saying, ...]:
+    is_long = len(text) > LONG_CHARS
+    if not is_long and not _may_quote(text):
+        return (Saying(Origin.PERSON, text),) if text and not text.isspace() else ()
+    parts = tuple(_split(text)) if _may_quote(text) else (Saying(origin=Origin.PERSON, text=text),)
+    if is_long:
+        parts = tuple(_shortened(parts))
+    return tuple(part for part in parts if part.text.strip())
+
+
+def _may_quote(text: str) -> bool:
+    # One character is looked for much faster than three.
+    return ">" in text or ("`" in text and "```" in text) or ("~" in text and "~~~" in text)
+
+
+def _split(text: str) -> Iterator[Saying]:
+    """Cut where something is quoted. Each piece is passed once, so time grows with the length alone."""
+    here = 0
+    for _ in range(CUTS):
+        found = _QUOTING.search(text, here)
+        if found is None:
+            yield Saying(origin=Origin.PERSON, text=text[here:])
+            return
+        yield Saying(origin=Origin.PERSON, text=text[here : found.start()])
+        origin, end = _quoted(text, found)
+        yield Saying(origin=origin, text=text[found.start() : end])
+        here = end
+    yield Saying(origin=Origin.DOCUMENT, text=text[here:])
+
+
+def _quoted(text: str, found: re.Match[str]) -> tuple[Origin, int]:
+    if (tag := found["tag"]) is not None:
+        closing = f"</{tag}>"
+        close = text.rfind(closing, found.end())
+        return BY_TAG[tag], len(text) if close < 0 else close + len(closing)
+    if found["quote"] is not None:
+        line = text.find("\n", found.end())
+        return Origin.DOCUMENT, len(text) if line < 0 else line + 1
+    close = text.find("\n" + found["fence"], found.end())
+    if close < 0:
+        return Origin.DOCUMENT, len(text)
+    line = text.find("\n", close + 1)
+    return Origin.DOCUMENT, len(text) if line < 0 else line + 1
+
+
+def _shortened(parts: tuple[Saying, ...]) -> Iterator[Saying]:
+    """Only the first and the last paragraph of what is left of a long message are the person's."""
+    spoken = [index for index, part in enumerate(parts) if _is_person(part) and part.text.strip()]
+    for index, part in enumerate(parts):
+        if index not in (spoken[:1] + spoken[-1:]):
+            yield part if not _is_person(part) else Saying(origin=Origin.DOCUMENT, text=part.text)
+            continue
+        head = _first_paragraph(part.text) if index == spoken[0] else 0
+        tail = _last_paragraph(part.text) if index == spoken[-1] else len(part.text)
+        tail = max(head, tail)
+        yield Saying(origin=Origin.PERSON, text=part.text[:head])
+        yield Saying(origin=Origin.DOCUMENT, text=part.text[head:tail])
+        yield Saying(origin=Origin.PERSON, text=part.text[tail:])
+
+
+def _first_paragraph(text: str) -> int:
+    start = len(text) - len(text.lstrip())
+    end = text.find("\n\n", start)
+    return min(len(text) if end < 0 else end, start + PARAGRAPH_CHARS)
+
+
+def _last_paragraph(text: str) -> int:
+    end = len(text.rstrip())
+    start = text.rfind("\n\n", 0, end)
+    return max(start, end - PARAGRAPH_CHARS, 0)
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """The one JSON object that a text consists of, fenced or not."""
+    if "{" not in text[:64] or len(text) > LONGEST_OBJECT:
+        return None
+    bare = text.strip()
+    if (fence := _FENCED.match(text)) is not None:
+        bare = text[fence.end() :].rstrip().rstrip("`~").strip()
+    if not (bare.startswith("{") and bare.endswith("}")):
+        return None
+    try:
+        found = orjson.loads(bare)
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+
+_ORIGINS = {Role.SYSTEM: Origin.SYSTEM, Role.ASSISTANT: Origin.MODEL, Role.TOOL: Origin.TOOL}
+
+
+def spoken(
+    role: Role,
+    stable: Cleaned,
+    *,
+    path: Path,
+    calls: tuple[Call, ...] = (),
+    answers: str = "",
+    is_error: bool = False,
+    others: bytes = b"",
+    span: Span | None = None,
+) -> Turn:
+    """A turn of one author whose text is already cleaned."""
+    text, carries, transient = stable
+    sayings = said(role, text)
+    message = Message(
+        role=role,
+        text=text,
+        calls=calls,
+        answers=answers,
+        is_error=is_error,
+        by_person=role is Role.USER and is_by_person(sayings),
+    )
+    return Turn(
+        role=role,
+        path=path,
+        messages=(message,),
+        content=content_hash((message,), others),
+        sayings=sayings,
+        others=others,
+        span=span,
+        carries=carries,
+        transient=transient,
+    )
+
+
+Read = Callable[[dict[str, Any], int, Cleaning], Turn | None]
+"""Reads one message, which stands so far down in its list."""
+
+
+def remembered(
+    message: dict[str, Any], index: int, rules: Cleaning, *, listed: str, read: Read
+) -> Turn | None:
+    """The turn that a message is, from before or else by `read`; `listed` names the kind of its list."""
+    memo = rules.memo
+    if memo is None:
+        return read(message, index, rules)
+    key = key_of(message, listed, index)
+    found = memo.find(key)
+    if found is None and (found := read(message, index, rules)) is not None:
+        memo.keep(key, found)
+    return found
+
+
+def said(role: Role, text: str) -> tuple[Saying, ...]:
+    if role is Role.USER:
+        return said_by_user(text)
+    return (Saying(_ORIGINS[role], text),) if text else ()
+
+
+def is_by_person(sayings: Iterable[Saying]) -> bool:
+    return Origin.PERSON in [saying.origin for saying in sayings]
+
+
+TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+
+
+def read_content(content: Any, rules: Cleaning) -> tuple[Cleaned, bytes] | None:
+    """The text of a message's content, be it a string or parts, and what else it holds."""
+    if content is None:
+        return Cleaned(text=""), b""
+    if isinstance(content, str):
+        return cleaned(content, rules), b""
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        return None
+    texts = [cleaned(part["text"], rules) for part in content if _is_text(part)]
+    others = b"".join(orjson.dumps(part) for part in content if not _is_text(part) and not is_thinking(part))
+    return joined(texts), others
+
+
+def joined(texts: Iterable[Cleaned]) -> Cleaned:
+    """One text of several parts. A part that was nothing but ours, or a volatile tail, leaves no trace."""
+    parts = list(texts)
+    return Cleaned(
+        text="\n".join(part.text for part in parts if part.text),
+        carries=any(part.carries for part in parts),
+        transient=bool(parts)
+        and any(part.transient for part in parts)
+        and not any(part.text for part in parts),
+    )
+
+
+def is_thinking(part: dict[str, Any]) -> bool:
+    return part.get("type") in ("thinking", "redacted_thinking", "reasoning")
+
+
+def _is_text(part: dict[str, Any]) -> bool:
+    return is_one_of(part, TEXT_PARTS) and isinstance(part.get("text"), str)
+
+
+def is_one_of(part: dict[str, Any], types: Collection[str]) -> bool:
+    """Whether a part is of one of these types; one that names none is a text."""
+    named = part.get("type", "text")
+    return isinstance(named, str) and named in types
+
+
+def as_text(value: Any) -> str:
+    """What stands where text or an object may stand."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else orjson.dumps(value).decode()

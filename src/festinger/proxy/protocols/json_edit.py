@@ -1,0 +1,452 @@
+"""Where exactly does a value stand in a JSON text?
+
+Walks from the root to a value and hops over everything beside its way with the standard library's scanner, which
+is the slow and certain way: `splicing` takes a faster one where it can. The text is known to be JSON. An object
+on the way with a key that stands twice is not plain, and nothing is said of it.
+
+How does text get into a body without changing any other byte of it?
+
+Each edit is turned into an offset of the original bytes. Most values are found by writing them down the way that
+common clients do and searching for that: a member that is found once, under its own key, is the one. Where that
+does not decide, the text is walked from its root. What is put in is written as JSON; nothing else is written anew.
+
+How may a text be written as a JSON string?
+
+Clients differ in what they escape. The spellings of the common ones are known here; any other is read as it stands.
+
+How are members, elements and text changed in a body, and not another byte of it?
+
+Every place is found by walking the text from its root, which is slow and certain: a request of a looping agent has
+the time. Where two changes meet, or a key stands twice on the way, nothing is certain and nothing is changed.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import groupby
+from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
+from typing import Any
+
+import orjson
+
+from festinger.proxy.protocols.messages import Path
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+# Numbers stay text: reading one of ten thousand digits would raise.
+_value = JSONDecoder(parse_int=str, parse_float=str).scan_once  # type: ignore[attr-defined]
+
+
+class NotPlain(Exception):
+    """A key stands twice in an object on the way, or the way leads nowhere."""
+
+
+def members(text: str, start: int) -> dict[str, tuple[int, int]]:
+    """The spans of an object's values by key. `start` is the place of its brace, or of space before it."""
+    here = _past_space(text, _past_space(text, start) + 1)
+    found: dict[str, tuple[int, int]] = {}
+    while text[here] != "}":
+        key, here = scanstring(text, here + 1, True)
+        value = _past_space(text, _past_space(text, here) + 1)
+        _, end = _value(text, value)
+        if key in found:
+            raise NotPlain(key)
+        found[key] = (value, end)
+        here = _past_comma(text, end)
+    return found
+
+
+def elements(text: str, start: int) -> list[tuple[int, int]]:
+    """The spans of an array's elements."""
+    here = _past_space(text, start + 1)
+    found = []
+    while text[here] != "]":
+        _, end = _value(text, here)
+        found.append((here, end))
+        here = _past_comma(text, end)
+    return found
+
+
+def steps_in(text: str, start: int) -> dict[str | int, tuple[int, int]]:
+    """The spans of what an object or an array holds, by key or by index."""
+    here = _past_space(text, start)
+    found: dict[str | int, tuple[int, int]] = {}
+    if text[here] == "{":
+        found.update(members(text, here))
+    elif text[here] == "[":
+        found.update(enumerate(elements(text, here)))
+    return found
+
+
+def _past_space(text: str, here: int) -> int:
+    found = _SPACE.match(text, here)
+    assert found is not None  # the pattern matches nothing at all, too
+    return found.end()
+
+
+def _past_comma(text: str, here: int) -> int:
+    here = _past_space(text, here)
+    return _past_space(text, here + 1) if text[here] == "," else here
+
+
+Encode = Callable[[str], bytes]
+
+
+def _ascii(text: str) -> bytes:
+    return json.dumps(text).encode()
+
+
+_HTML = re.compile(rb"[<>&]|\xe2\x80[\xa8\xa9]")
+_HTML_SAFE = {
+    b"<": b"\\u003c",
+    b">": b"\\u003e",
+    b"&": b"\\u0026",
+    b"\xe2\x80\xa8": b"\\u2028",
+    b"\xe2\x80\xa9": b"\\u2029",
+}
+
+
+def _html_safe(text: str) -> bytes:
+    return _HTML.sub(lambda found: _HTML_SAFE[found[0]], orjson.dumps(text))
+
+
+def styles(text: str) -> Iterator[Encode]:
+    """How JavaScript and most others, Python's standard library, and Go write this text, where they differ."""
+    yield orjson.dumps
+    if not text.isascii():
+        yield _ascii
+    if any(mark in text for mark in "<>&\u2028\u2029"):
+        yield _html_safe
+
+
+_ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
+
+
+def raw_width(raw: str, count: int) -> int:
+    """How many characters of a string as it is written make its first `count` characters as it is read."""
+    read = here = 0
+    for found in _ESCAPE.finditer(raw):
+        if read + found.start() - here >= count:
+            break
+        read += found.start() - here + 1
+        here = found.end()
+    return here + count - read
+
+
+BEFORE_BYTES = 96
+"""How far back a key is looked for; whoever puts more space before a value gets the walk."""
+OTHERS = 200
+"""Places of a text that are not the member looked for, after which it is not looked for any more."""
+CONTENT_STEPS = 3
+"""The list, the message and its content."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextEdit:
+    """Put `text` in the place of the characters from `at` to `until` of a string."""
+
+    path: Path
+    at: int
+    text: str
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewElement:
+    """Put an element into an array, before the one at `index`."""
+
+    path: Path
+    index: int
+    element: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMember:
+    """Give the body a member that it does not have."""
+
+    name: str
+    value: str
+
+
+Edit = TextEdit | NewElement | NewMember
+BytePiece = tuple[int, int, bytes]
+"""From, until and what stands there instead."""
+
+
+def spliced(body: bytes, tree: dict[str, Any], edits: Sequence[Edit]) -> bytes:
+    """The body with all edits made. Raises `NotPlain` where one has no place that is certain."""
+    source = _Source(body=body, tree=tree)
+    pieces = sorted((source.piece(edit) for edit in edits), key=lambda piece: piece[:2])
+    parts: list[bytes] = []
+    here = 0
+    for start, end, put in pieces:
+        parts += (body[here:start], put)
+        here = end
+    return b"".join((*parts, body[here:]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Token:
+    """A string in the body, with its quotes, and how long its first characters are there."""
+
+    start: int
+    end: int
+    width: Callable[[int], int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Source:
+    body: bytes
+    tree: dict[str, Any]
+    walked: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    said: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> str:
+        return self.body.decode()
+
+    def piece(self, edit: Edit) -> BytePiece:
+        match edit:
+            case TextEdit():
+                token = self._string(edit.path)
+                start = token.start + 1 + token.width(edit.at)
+                end = start if edit.until is None else token.start + 1 + token.width(edit.until)
+                return start, end, orjson.dumps(edit.text)[1:-1]
+            case NewElement():
+                return self._element(edit)
+            case NewMember():
+                start = self.body.index(b"{") + 1
+                comma = b"," if self.tree else b""
+                return start, start, orjson.dumps({edit.name: edit.value})[1:-1] + comma
+
+    def _element(self, edit: NewElement) -> BytePiece:
+        put = orjson.dumps(edit.element)
+        siblings = self._at(edit.path)
+        if edit.index < len(siblings):
+            start = self._quick_element(edit, siblings[edit.index])
+            if start is None:
+                start = self._bytes_before(self._exact((*edit.path, edit.index))[0])
+            return start, start, put + b","
+        start = self._bytes_before(self._exact(edit.path)[1] - 1)
+        return start, start, (b"," + put) if siblings else put
+
+    def _quick_element(self, edit: NewElement, neighbour: Any) -> int | None:
+        """Where a list of messages begins, or where a plain text part does that is found by its text."""
+        if len(edit.path) == 1 and edit.index == 0:
+            return self._first_of(str(edit.path[0]))
+        if not isinstance(neighbour, dict) or not isinstance(neighbour.get("text"), str):
+            return None
+        token = self._quick((*edit.path, edit.index, "text"))
+        if token is None:
+            return None
+        found = _PART.search(self.body[max(0, token.start - BEFORE_BYTES) : token.start])
+        return None if found is None else token.start - len(found[0])
+
+    def _first_of(self, key: str) -> int | None:
+        token = b'"%s"' % key.encode()
+        if self.body.count(token) != 1:
+            return None
+        start = self.body.index(token)
+        found = re.compile(re.escape(token) + rb"\s*:\s*\[\s*").match(self.body, start)
+        is_key = _member(key).search(self.body[max(0, start - BEFORE_BYTES) : start] + token + b":")
+        return found.end() if found is not None and is_key is not None else None
+
+    def _string(self, path: Path) -> _Token:
+        quick = self._quick(path)
+        if quick is not None:
+            return quick
+        start, end = self._exact(path)
+        raw = self.text[start + 1 : end - 1]
+        first = self._bytes_before(start)
+        return _Token(
+            start=first,
+            end=first + 2 + len(raw.encode()),
+            width=lambda count: len(raw[: raw_width(raw, count)].encode()),
+        )
+
+    def _quick(self, path: Path) -> _Token | None:
+        """The one member of this name and value, if there is just one in one of the common spellings.
+
+        Where messages say the same, there must be as many members as messages, and they stand in the same order.
+        """
+        value, twins = self._at(path), self._twins(path)
+        member = _member(str(path[-1]))
+        found: list[tuple[int, Encode, int]] = []
+        for style in styles(value):
+            token = style(value)
+            starts = self._members(member, token)
+            if starts is None:
+                return None
+            found += ((start, style, len(token)) for start in starts)
+        if len(found) != len(twins):
+            return None
+        start, encode, length = sorted(found, key=lambda each: each[0])[twins.index(path)]
+        return _Token(start=start, end=start + length, width=lambda count: len(encode(value[:count])) - 2)
+
+    def _twins(self, path: Path) -> list[Path]:
+        """The paths of all messages with the same content, where this is the content of a message."""
+        if len(path) != CONTENT_STEPS:
+            return [path]
+        listed, _, key = str(path[0]), path[1], str(path[2])
+        value, said = self._at(path), self._said(listed, key)
+        if said.count(value) == 1:
+            return [path]
+        return [(listed, index, key) for index, each in enumerate(said) if each == value]
+
+    def _said(self, listed: str, key: str) -> list[Any]:
+        """What the messages of a list say, each at its place."""
+        if (listed, key) not in self.said:
+            self.said[listed, key] = [
+                message.get(key) if isinstance(message, dict) else None for message in self.tree[listed]
+            ]
+        return self.said[listed, key]
+
+    def _members(self, member: re.Pattern[bytes], token: bytes) -> list[int] | None:
+        """Where members with this name and text stand; nothing if the text stands in too many other places."""
+        found, others = [], 0
+        start = self.body.find(token)
+        while start >= 0:
+            if member.search(self.body[max(0, start - BEFORE_BYTES) : start]):
+                found.append(start)
+            elif (others := others + 1) > OTHERS:
+                return None
+            start = self.body.find(token, start + len(token) - 1)
+        return found
+
+    def _at(self, path: Path) -> Any:
+        found: Any = self.tree
+        for step in path:
+            found = found[step]
+        return found
+
+    def _exact(self, path: Path) -> tuple[int, int]:
+        """The span of a value by walking there; what was seen on the way is kept for the next."""
+        if not path:
+            return 0, len(self.text)
+        if path not in self.walked:
+            start, _ = self._exact(path[:-1])
+            for step, span in steps_in(self.text, start).items():
+                self.walked[*path[:-1], step] = span
+        if path not in self.walked:
+            raise NotPlain(path)
+        return self.walked[path]
+
+    def _bytes_before(self, characters: int) -> int:
+        return characters if self.text.isascii() else len(self.text[:characters].encode())
+
+
+# A quote after a brace or a comma opens a key: inside a string it would have a backslash before it, and a string
+# that ends there could not be followed by a letter.
+_PART = re.compile(rb'\{\s*(?:"type"\s*:\s*"\w+"\s*,\s*)?"text"\s*:\s*\Z')
+
+
+@lru_cache(maxsize=32)
+def _member(key: str) -> re.Pattern[bytes]:
+    return re.compile(rb'[{,]\s*"' + re.escape(key.encode()) + rb'"\s*:\s*\Z')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutMembers:
+    """Give an object these members, in the place of those of the same names."""
+
+    path: Path
+    members: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeOut:
+    """Leave elements of an array out."""
+
+    path: Path
+    indexes: tuple[int, ...]
+
+
+Patch = TextEdit | NewElement | PutMembers | TakeOut
+TextPiece = tuple[int, int, str]
+"""From, until and what stands there instead."""
+
+
+def patched(body: bytes, patches: Sequence[Patch]) -> bytes:
+    """The body with all changes made. Raises `NotPlain` where one has no place that is certain."""
+    text = body.decode()
+    walk = _Walk(text=text)
+    pieces = sorted((piece for patch in patches for piece in walk.pieces(patch)), key=lambda piece: piece[:2])
+    parts: list[str] = []
+    here = 0
+    for start, end, put in pieces:
+        if start < here:
+            raise NotPlain(start)
+        parts += (text[here:start], put)
+        here = end
+    return "".join((*parts, text[here:])).encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Walk:
+    text: str
+    seen: dict[Path, dict[str | int, tuple[int, int]]] = field(default_factory=dict)
+
+    def pieces(self, patch: Patch) -> Iterator[TextPiece]:
+        match patch:
+            case TextEdit():
+                yield self._text(patch)
+            case NewElement():
+                yield self._element(patch)
+            case PutMembers():
+                yield from self._members(patch)
+            case TakeOut():
+                yield from self._gone(patch)
+
+    def _text(self, edit: TextEdit) -> TextPiece:
+        start, end = self._span(edit.path)
+        raw = self.text[start + 1 : end - 1]
+        first = start + 1 + raw_width(raw, edit.at)
+        last = first if edit.until is None else start + 1 + raw_width(raw, edit.until)
+        return first, last, _written(edit.text)[1:-1]
+
+    def _element(self, edit: NewElement) -> TextPiece:
+        elements = self._inside(edit.path)
+        put = _written(edit.element)
+        if edit.index < len(elements):
+            start = elements[edit.index][0]
+            return start, start, f"{put},"
+        end = self._span(edit.path)[1] - 1
+        return end, end, f",{put}" if elements else put
+
+    def _members(self, put: PutMembers) -> Iterator[TextPiece]:
+        known = self._inside(put.path)
+        new = {name: value for name, value in put.members.items() if name not in known}
+        for name in put.members.keys() & known.keys():
+            yield *known[name], _written(put.members[name])
+        if new:
+            start = self.text.index("{", self._span(put.path)[0]) + 1
+            yield start, start, _written(new)[1:-1] + ("," if known else "")
+
+    def _gone(self, patch: TakeOut) -> Iterator[TextPiece]:
+        spans = self._inside(patch.path)
+        for _, run in groupby(enumerate(sorted(patch.indexes)), key=lambda pair: pair[1] - pair[0]):
+            indexes = [index for _, index in run]
+            first, last = indexes[0], indexes[-1]
+            # With one of the two commas around it, and the other stays.
+            if first:
+                yield spans[first - 1][1], spans[last][1], ""
+            else:
+                yield spans[first][0], spans[last + 1][0] if last + 1 in spans else spans[last][1], ""
+
+    def _span(self, path: Path) -> tuple[int, int]:
+        if not path:
+            return 0, len(self.text)
+        inside = self._inside(path[:-1])
+        if path[-1] not in inside:
+            raise NotPlain(path)
+        return inside[path[-1]]
+
+    def _inside(self, path: Path) -> dict[str | int, tuple[int, int]]:
+        if path not in self.seen:
+            self.seen[path] = steps_in(self.text, self._span(path)[0])
+        return self.seen[path]
+
+
+def _written(value: Any) -> str:
+    return orjson.dumps(value).decode()

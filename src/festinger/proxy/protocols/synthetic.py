@@ -1,0 +1,335 @@
+"""How do we answer in the place of a model?
+
+In the client's protocol, streamed or whole as it asked, so that its library takes the answer for legal: something
+is said, then the end is said, with the reason and the counts. An answer that was cut while it streamed gets the
+same kind of end.
+
+How do OpenAI's responses word an answer, event by event and whole?
+
+What is said in a model's place, and how are its pieces framed?
+
+How do Ollama, OpenAI's completions and Anthropic word an answer, piece by piece and whole?
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from festinger.proxy.protocols.messages import Kind, Request
+from festinger.proxy.protocols.replies import Heard
+from festinger.text.budget import count_tokens
+
+
+class Finish(StrEnum):
+    STOP = "stop"
+    LENGTH = "length"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saying:
+    """What is to be said: `id` is unique, `at` the present time."""
+
+    text: str
+    finish: Finish
+    model: str
+    id: str
+    at: datetime
+    with_usage: bool = False
+    """Whether an OpenAI client asked for a chunk of counts."""
+
+    @property
+    def seconds(self) -> int:
+        return int(self.at.timestamp())
+
+    @property
+    def tokens(self) -> int:
+        return max(1, count_tokens(self.text))
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+def as_line(data: dict[str, Any]) -> bytes:
+    return orjson.dumps(data) + b"\n"
+
+
+def as_data(data: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(data) + b"\n\n"
+
+
+def as_event(data: dict[str, Any]) -> bytes:
+    name: str = data["type"]
+    return b"event: " + name.encode() + b"\n" + as_data(data)
+
+
+_STATUSES = {Finish.STOP: "completed", Finish.LENGTH: "incomplete"}
+
+
+def _text_part(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": []}
+
+
+def _item(saying: Saying, *, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "id": f"msg_{saying.id}",
+        "type": "message",
+        "role": "assistant",
+        "status": status,
+        "content": content,
+    }
+
+
+def responses_whole(saying: Saying) -> dict[str, Any]:
+    status = _STATUSES[saying.finish]
+    cut = {"reason": "max_output_tokens"} if saying.finish is Finish.LENGTH else None
+    return {
+        **_response(
+            saying, status=status, output=[_item(saying, status=status, content=[_text_part(saying.text)])]
+        ),
+        "incomplete_details": cut,
+        "usage": {
+            "input_tokens": 0,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": saying.tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": saying.tokens,
+        },
+    }
+
+
+def _response(saying: Saying, *, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "id": saying.id,
+        "object": "response",
+        "created_at": saying.seconds,
+        "status": status,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": None,
+        "metadata": {},
+        "model": saying.model,
+        "output": output,
+        "parallel_tool_calls": True,
+        "temperature": None,
+        "tool_choice": "auto",
+        "tools": [],
+        "top_p": None,
+    }
+
+
+def responses_streamed(saying: Saying) -> Iterator[bytes]:
+    begun = _response(saying, status="in_progress", output=[])
+    whole = _text_part(saying.text)
+    place = {"item_id": f"msg_{saying.id}", "output_index": 0, "content_index": 0}
+    started = _item(saying, status="in_progress", content=[])
+    ended = _item(saying, status=_STATUSES[saying.finish], content=[whole])
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": begun},
+        {"type": "response.in_progress", "response": begun},
+        {"type": "response.output_item.added", "output_index": 0, "item": started},
+        {"type": "response.content_part.added", **place, "part": _text_part("")},
+        {"type": "response.output_text.delta", **place, "delta": saying.text, "logprobs": []},
+        {"type": "response.output_text.done", **place, "text": saying.text, "logprobs": []},
+        {"type": "response.content_part.done", **place, "part": whole},
+        {"type": "response.output_item.done", "output_index": 0, "item": ended},
+    ]
+    for number, event in enumerate(events):
+        yield as_event({**event, "sequence_number": number})
+    yield responses_end(saying, number=len(events))
+
+
+def responses_end(saying: Saying, *, number: int) -> bytes:
+    name = f"response.{_STATUSES[saying.finish]}"
+    return as_event({"type": name, "response": responses_whole(saying), "sequence_number": number})
+
+
+def native_head(saying: Saying) -> dict[str, Any]:
+    return {"model": saying.model, "created_at": saying.at.isoformat().replace("+00:00", "Z")}
+
+
+def native_text(text: str, *, chat: bool) -> dict[str, Any]:
+    return {"message": {"role": "assistant", "content": text}} if chat else {"response": text}
+
+
+def native_end(saying: Saying, *, chat: bool, text: str = "") -> dict[str, Any]:
+    return {
+        **native_head(saying),
+        **native_text(text, chat=chat),
+        "done": True,
+        "done_reason": saying.finish.value,
+        "total_duration": 0,
+        "load_duration": 0,
+        "prompt_eval_count": 0,
+        "prompt_eval_duration": 0,
+        "eval_count": saying.tokens,
+        "eval_duration": 0,
+    }
+
+
+def native_streamed(saying: Saying, *, chat: bool) -> Iterator[bytes]:
+    # LiteLLM drops the text of a line that says `done`, so the end is a line of its own.
+    yield as_line({**native_head(saying), **native_text(saying.text, chat=chat), "done": False})
+    yield as_line(native_end(saying, chat=chat))
+
+
+def usage(saying: Saying) -> dict[str, int]:
+    return {"prompt_tokens": 0, "completion_tokens": saying.tokens, "total_tokens": saying.tokens}
+
+
+def chunk(
+    saying: Saying, delta: dict[str, Any], *, finish: str | None = None, chat: bool = True
+) -> dict[str, Any]:
+    said = {"delta": delta} if chat else {"text": delta.get("content", "")}
+    return {
+        "id": saying.id,
+        "object": "chat.completion.chunk" if chat else "text_completion",
+        "created": saying.seconds,
+        "model": saying.model,
+        "choices": [{"index": 0, **said, "logprobs": None, "finish_reason": finish}],
+    }
+
+
+def completions_streamed(saying: Saying, *, chat: bool) -> Iterator[bytes]:
+    if chat:
+        yield as_data(chunk(saying, {"role": "assistant", "content": ""}))
+    yield as_data(chunk(saying, {"content": saying.text}, chat=chat))
+    yield from completions_end(saying, chat=chat)
+
+
+def completions_end(saying: Saying, *, chat: bool) -> Iterator[bytes]:
+    yield as_data(chunk(saying, {}, finish=saying.finish.value, chat=chat))
+    if saying.with_usage:
+        yield as_data({**chunk(saying, {}, chat=chat), "choices": [], "usage": usage(saying)})
+    yield DONE
+
+
+def completions_whole(saying: Saying, *, chat: bool) -> dict[str, Any]:
+    said = {"message": {"role": "assistant", "content": saying.text}} if chat else {"text": saying.text}
+    return {
+        "id": saying.id,
+        "object": "chat.completion" if chat else "text_completion",
+        "created": saying.seconds,
+        "model": saying.model,
+        "choices": [{"index": 0, **said, "logprobs": None, "finish_reason": saying.finish.value}],
+        "usage": usage(saying),
+    }
+
+
+_STOP_REASONS = {Finish.STOP: "end_turn", Finish.LENGTH: "max_tokens"}
+
+
+def messages_whole(saying: Saying) -> dict[str, Any]:
+    return {
+        "id": saying.id,
+        "type": "message",
+        "role": "assistant",
+        "model": saying.model,
+        "content": [{"type": "text", "text": saying.text}],
+        "stop_reason": _STOP_REASONS[saying.finish],
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": saying.tokens},
+    }
+
+
+def messages_streamed(saying: Saying) -> Iterator[bytes]:
+    begun = {**messages_whole(saying), "content": [], "stop_reason": None}
+    begun["usage"] = {"input_tokens": 0, "output_tokens": 0}
+    yield as_event({"type": "message_start", "message": begun})
+    yield as_event({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+    delta = {"type": "text_delta", "text": saying.text}
+    yield as_event({"type": "content_block_delta", "index": 0, "delta": delta})
+    yield from messages_end(saying, index=0)
+
+
+def messages_end(saying: Saying, *, index: int | None) -> Iterator[bytes]:
+    """The end of a message; `index` is that of the block that is still open, if one is."""
+    if index is not None:
+        yield as_event({"type": "content_block_stop", "index": index})
+    yield as_event(
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": _STOP_REASONS[saying.finish], "stop_sequence": None},
+            "usage": {"output_tokens": saying.tokens},
+        }
+    )
+    yield as_event({"type": "message_stop"})
+
+
+NDJSON = b"application/x-ndjson"
+SSE = b"text/event-stream"
+JSON = b"application/json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnAnswer:
+    content_type: bytes
+    chunks: tuple[bytes, ...]
+    """As they are sent, one after the other."""
+
+
+def own_answer(request: Request, text: str, *, finish: Finish, answer_id: str, at: datetime) -> OwnAnswer:
+    """A whole answer of our own to this request."""
+    saying = Saying(
+        text=text,
+        finish=finish,
+        model=request.model,
+        id=answer_id,
+        at=at,
+        with_usage=request.wants_usage,
+    )
+    streamed, whole = _WRITERS[request.kind]
+    if not request.streams:
+        return OwnAnswer(content_type=JSON, chunks=(orjson.dumps(whole(saying)),))
+    kind = NDJSON if request.kind.is_native else SSE
+    return OwnAnswer(content_type=kind, chunks=tuple(streamed(saying)))
+
+
+def cut_ending(
+    kind: Kind, heard: Heard, *, at: datetime, open_block: int | None = 0, with_usage: bool = False
+) -> tuple[bytes, ...]:
+    """The legal end of an answer that is cut here, after what was heard of it.
+
+    `open_block` is the block of an Anthropic answer that has begun and not ended, or the next sequence number of a
+    Responses one.
+    """
+    saying = Saying(
+        text=heard.text, finish=Finish.LENGTH, model=heard.model, id=heard.id, at=at, with_usage=with_usage
+    )
+    match kind:
+        case Kind.CHAT | Kind.GENERATE:
+            return (as_line(native_end(saying, chat=kind is Kind.CHAT)),)
+        case Kind.COMPLETIONS | Kind.TEXT:
+            return tuple(completions_end(saying, chat=kind is Kind.COMPLETIONS))
+        case Kind.MESSAGES:
+            return tuple(messages_end(saying, index=open_block))
+        case Kind.RESPONSES:
+            return (responses_end(saying, number=open_block or 0),)
+
+
+Streamed = Callable[[Saying], Iterator[bytes]]
+Whole = Callable[[Saying], dict[str, Any]]
+
+_WRITERS: dict[Kind, tuple[Streamed, Whole]] = {
+    Kind.CHAT: (
+        lambda saying: native_streamed(saying, chat=True),
+        lambda saying: native_end(saying, chat=True, text=saying.text),
+    ),
+    Kind.GENERATE: (
+        lambda saying: native_streamed(saying, chat=False),
+        lambda saying: native_end(saying, chat=False, text=saying.text),
+    ),
+    Kind.COMPLETIONS: (
+        lambda saying: completions_streamed(saying, chat=True),
+        lambda saying: completions_whole(saying, chat=True),
+    ),
+    Kind.TEXT: (
+        lambda saying: completions_streamed(saying, chat=False),
+        lambda saying: completions_whole(saying, chat=False),
+    ),
+    Kind.MESSAGES: (messages_streamed, messages_whole),
+    Kind.RESPONSES: (responses_streamed, responses_whole),
+}

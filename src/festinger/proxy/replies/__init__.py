@@ -1,5 +1,0 @@
-"""What did the model answer, and how do we answer in its place?
-
-Reads frames of every protocol into one value, and writes answers of our own that the clients' libraries take for
-legal. When to answer ourselves is the loop detector's matter.
-"""

@@ -1,0 +1,273 @@
+"""Does a request say itself which session it belongs to?
+
+Clients name their sessions in many ways. The first that is found wins, and a name that is too long or holds
+control characters is as good as none. What only names one request is not a session.
+
+Which live session does a request continue?
+
+By its own word first. Else by its history: the session whose history this one goes on with; the one that it goes
+back in, if that is only minutes ago; the one whose latest words stand in it though its beginning was cut or
+retold. What leaves a known history is a new session beside it. The model has no say in this.
+
+Is a request the client's own business, beside the conversation?
+
+Front ends let the model write titles, tags and summaries. Such a request is known by its words, or because it
+belongs to no session and quotes what a session of the same caller was just told. A quote counts in what the
+user or the system says; an assistant's message is a history.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from festinger.ids import SessionId
+from festinger.proxy.headers import RawHeaders
+from festinger.proxy.loops.keys import Role
+from festinger.proxy.protocols.messages import Request, Turn
+from festinger.proxy.sessions.session import REPLY_TEXT, Chain, Session
+
+NAME_BYTES = 256
+
+_FIRST = ("x-festinger-session", "x-claude-code-session-id")
+_LATER = (
+    "session-id",
+    "session_id",
+    "x-session-id",
+    "x-session-affinity",
+    "x-openwebui-chat-id",
+    "helicone-session-id",
+    "x-litellm-session-id",
+    "x-litellm-trace-id",
+    "langfuse_session_id",
+    "thread-id",
+)
+PARENT = "x-parent-session-id"
+
+_ANY_SESSION = re.compile(r"x-[a-z0-9_-]{1,64}-session-id")
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{8,}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SUFFIX = "_session_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """What a request says of its session."""
+
+    session: str | None = None
+    parent: str | None = None
+    continues: str | None = None
+    """The id of the response that it continues."""
+
+
+def named_in(headers: RawHeaders, tree: dict[str, Any]) -> Named:
+    given: dict[str, str] = {}
+    for raw, value in headers:
+        given.setdefault(raw.decode("latin-1").lower(), value.decode("utf-8", "replace"))
+    session = next((name for found in _found(given, tree) if (name := usable(found)) is not None), None)
+    return Named(
+        session=session, parent=usable(given.get(PARENT)), continues=usable(tree.get("previous_response_id"))
+    )
+
+
+def usable(found: Any) -> str | None:
+    """The name that was given, if it can be one."""
+    if not isinstance(found, str) or not (name := found.strip()):
+        return None
+    if len(name.encode("utf-8", "replace")) > NAME_BYTES or _CONTROL.search(name):
+        return None
+    return name
+
+
+def _found(given: dict[str, str], tree: dict[str, Any]) -> Iterator[Any]:
+    metadata = found if isinstance(found := tree.get("metadata"), dict) else {}
+    yield from (given.get(header) for header in _FIRST)
+    yield _of_user(metadata.get("user_id"))
+    yield from (given.get(header) for header in _LATER)
+    yield from (
+        value
+        for header, value in given.items()
+        if header != PARENT and _ANY_SESSION.fullmatch(header) and _PLAIN.fullmatch(value.strip())
+    )
+    yield from (tree.get("session_id"), tree.get("sessionId"), metadata.get("session_id"))
+    yield from (tree.get("litellm_session_id"), tree.get("conversation_id"))
+    conversation = tree.get("conversation")
+    yield conversation.get("id") if isinstance(conversation, dict) else conversation
+    yield tree.get("prompt_cache_key")
+
+
+def _of_user(user: Any) -> str | None:
+    """The session in what Claude Code calls the user: a JSON object, or a text that ends with it."""
+    if not isinstance(user, str):
+        return None
+    if user.lstrip().startswith("{"):
+        try:
+            found = orjson.loads(user)
+        except orjson.JSONDecodeError:
+            return None
+        session = found.get("session_id") if isinstance(found, dict) else None
+        return session if isinstance(session, str) else None
+    _, marked, session = user.rpartition(_SUFFIX)
+    return session if marked else None
+
+
+REWIND = timedelta(minutes=10)
+REPLY_CHARS = 40
+SHARED = 2
+
+
+class How(StrEnum):
+    HEADER = "header"
+    CHAIN = "chain"
+    REPLY = "reply"
+    NEW = "new"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognised:
+    how: How
+    session: SessionId | None = None
+    """None for a new one, which gets its name from whoever keeps it."""
+    parent: SessionId | None = None
+    rewound: bool = False
+
+
+def recognise(
+    chain: Chain,
+    turns: Sequence[Turn],
+    *,
+    live: Sequence[Session],
+    others: Iterable[Session] = (),
+    now: datetime,
+) -> Recognised:
+    """`live` are the caller's sessions that begin alike; `others` those that may have said the same."""
+    beside = None
+    if chain.head is not None:
+        alike = [session for session in live if session.head == chain.head]
+        if _is_opening(turns):
+            # A session that was answered goes on with its answer; without it, somebody opens a new chat in the
+            # same words. One that was not answered yet is tried again.
+            alike = [session for session in alike if not session.replies]
+        if continued := [session for session in alike if _is_prefix(session.links, chain.links)]:
+            best = max(continued, key=lambda session: (len(session.links), session.at))
+            return Recognised(how=How.CHAIN, session=best.id)
+        if back := [session for session in alike if _is_prefix(chain.links, session.links)]:
+            best = max(back, key=lambda session: session.at)
+            if now - best.at <= REWIND:
+                return Recognised(how=How.CHAIN, session=best.id, rewound=True)
+            alike = [session for session in alike if session not in back]
+        beside = max(alike, key=lambda each: (shared_length(each.links, chain.links), each.at), default=None)
+    for session in sorted({each.id: each for each in (*live, *others)}.values(), key=lambda each: each.at)[
+        ::-1
+    ]:
+        if _speaks_on(session, chain, turns):
+            return Recognised(how=How.REPLY, session=session.id)
+    return Recognised(how=How.NEW, parent=beside.id if beside is not None else None)
+
+
+def _is_opening(turns: Sequence[Turn]) -> bool:
+    said = [turn.role for turn in turns if turn.role is not Role.SYSTEM]
+    return said == [Role.USER]
+
+
+def shared_length(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    """How many links two chains share: all up to the last equal one."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[middle - 1] == other[middle - 1]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _is_prefix(short: Sequence[bytes], long: Sequence[bytes]) -> bool:
+    return 0 < len(short) <= len(long) and short[-1] == long[len(short) - 1]
+
+
+def _speaks_on(session: Session, chain: Chain, turns: Sequence[Turn]) -> bool:
+    """Whether what this session lately said stands in the history, beyond where both begin alike."""
+    from_here = shared_length(session.links, chain.links)
+    spoken = {
+        content
+        for content, turn in zip(chain.contents[from_here:], turns[from_here:], strict=True)
+        if turn.role in (Role.ASSISTANT, Role.TOOL)
+    }
+    long_replies = {reply.content for reply in session.replies if len(reply.text) >= REPLY_CHARS}
+    return bool(spoken & long_replies) or len(spoken & session.recent) >= SHARED
+
+
+LOOKED_AT = 2000
+"""A pattern is looked for in so many first characters."""
+QUOTE_CHARS = 80
+STEP = QUOTE_CHARS // 2
+QUOTING_CHARS = 65_536
+JUST = timedelta(minutes=10)
+
+
+def is_side(request: Request, patterns: Iterable[str]) -> bool:
+    """Whether its first system text or its last user text is one of the known ones."""
+    first_system = next((turn for turn in request.turns if turn.role is Role.SYSTEM), None)
+    texts = [turn.text[:LOOKED_AT].casefold() for turn in (first_system, request.newest_user) if turn]
+    return any(matches(text, pattern) for text in texts for pattern in patterns)
+
+
+@lru_cache(maxsize=1024)
+def _pieces(pattern: str) -> tuple[str, ...]:
+    return tuple(pattern.casefold().split("*"))
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether a text in small letters begins like the pattern, in which `*` stands for anything; its end is free."""
+    pieces = _pieces(pattern)
+    if not text.lstrip().startswith(pieces[0]):
+        return False
+    here = text.find(pieces[0]) + len(pieces[0])
+    for piece in pieces[1:]:
+        at = text.find(piece, here)
+        if at < 0:
+            return False
+        here = at + len(piece)
+    return True
+
+
+def quotes_a_reply(request: Request, live: Sequence[Session], *, now: datetime) -> bool:
+    """Whether it quotes what one of these sessions was just told. Asked only where no session was found."""
+    fresh = [
+        session.replies[-1].text
+        for session in live
+        if session.replies and now - session.replies[-1].at <= JUST
+    ]
+    if not fresh:
+        return False
+    said = "\n".join(turn.text for turn in request.turns if turn.role in (Role.USER, Role.SYSTEM))
+    return any(_quotes(said[:QUOTING_CHARS], reply[:REPLY_TEXT]) for reply in fresh)
+
+
+def _quotes(text: str, reply: str) -> bool:
+    return any(_length(text, reply, at, start) >= QUOTE_CHARS for start, at in _shared(text, reply))
+
+
+def _shared(text: str, reply: str) -> Iterator[tuple[int, int]]:
+    """Where pieces of the reply stand in the text. Whatever is as long as a quote holds one whole piece."""
+    for start in range(0, len(reply) - STEP + 1, STEP):
+        at = text.find(reply[start : start + STEP])
+        if at >= 0:
+            yield start, at
+
+
+def _length(text: str, reply: str, at: int, start: int) -> int:
+    before = 0
+    while before < min(at, start, QUOTE_CHARS) and text[at - before - 1] == reply[start - before - 1]:
+        before += 1
+    after = 0
+    most = min(len(text) - at, len(reply) - start, QUOTE_CHARS)
+    while after < most and text[at + after] == reply[start + after]:
+        after += 1
+    return before + after

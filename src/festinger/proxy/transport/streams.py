@@ -1,0 +1,373 @@
+"""How is a stream of bytes cut into the objects that it carries?
+
+Readers take bytes in any cutting and give the same frames: lines of JSON, server-sent events, or one JSON
+document. A piece that cannot be read is counted and passed over, because the client gets the bytes whatever
+we make of them. A reader that would have to hold more than its limit stops reading for good.
+
+Did an answer end as its protocol says, or how else?
+
+An answer is whole when its end mark came: `done`, `[DONE]`, `message_stop`, or the end of a JSON document.
+What only stops has ended abruptly. An error that comes after the head of a good answer is an error. A
+client that leaves has its reasons: agents close as soon as a tool call can be read. An answer that went round in
+circles was cut by us.
+
+What does a listener get to hear of an answer while it streams past?
+
+The tap reads a copy of the bytes and hands frames to one listener, then says how the answer ended. It never
+holds a byte back, and a listener that fails is left behind while the stream goes on. A listener may ask for the
+answer to end, which it then does after the frame that was heard last. Nobody listening means no tap at all.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, Self
+
+import orjson
+import structlog
+
+from festinger.observability.metrics import DEGRADED
+from festinger.proxy.auth import Visit
+from festinger.proxy.errors import going_on
+from festinger.proxy.transport.upstream import UpstreamFailed
+
+LINE_BYTES = 8 * 2**20
+"""The longest line, and the most that a reader holds of a stream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One object of a stream. `event` is the name that an SSE stream gave it."""
+
+    data: Any
+    event: str = ""
+    end: int = field(default=0, compare=False)
+    """How many bytes of the stream had come when it was complete."""
+
+
+DONE = "[DONE]"
+"""The one event of OpenAI streams whose data is not JSON."""
+
+
+class Reader(Protocol):
+    unreadable: int
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether there was too much to hold, so that nothing more is read."""
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that these bytes complete."""
+
+    def finish(self) -> list[Frame]:
+        """The frames that the end of the stream completes."""
+
+
+class _Lines:
+    """Joins chunks and gives whole lines, without their ends."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held: list[bytes] = []
+        self._size = 0
+        self.overflowed = False
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        if self.overflowed:
+            return []
+        head, newline, tail = chunk.rpartition(b"\n")
+        if not newline:
+            self._hold(chunk)
+            return []
+        lines = b"".join((*self._held, head)).split(b"\n")
+        self._held, self._size = [], 0
+        self._hold(tail)
+        return lines
+
+    def rest(self) -> bytes:
+        held, self._held, self._size = b"".join(self._held), [], 0
+        return held
+
+    def _hold(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > self._limit:
+            self.overflowed, self._held = True, []
+        elif piece:
+            self._held.append(piece)
+
+
+class NdjsonReader:
+    """One JSON object a line."""
+
+    def __init__(self, limit: int = LINE_BYTES) -> None:
+        self._lines = _Lines(limit)
+        self._read = 0
+        self.unreadable = 0
+
+    @property
+    def overflowed(self) -> bool:
+        return self._lines.overflowed
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        return self._frames(self._lines.feed(chunk))
+
+    def finish(self) -> list[Frame]:
+        return self._frames([self._lines.rest()])
+
+    def _frames(self, lines: list[bytes]) -> list[Frame]:
+        frames = []
+        for line in lines:
+            self._read += len(line) + 1
+            if not line.strip():
+                continue
+            try:
+                frames.append(Frame(data=orjson.loads(line), end=self._read))
+            except orjson.JSONDecodeError:
+                self.unreadable += 1
+        return frames
+
+
+class SseReader:
+    """Server-sent events whose data is JSON, or `[DONE]`."""
+
+    def __init__(self, limit: int = LINE_BYTES) -> None:
+        self._lines = _Lines(limit)
+        self._limit = limit
+        self._event = ""
+        self._data: list[bytes] = []
+        self._size = 0
+        self._read = 0
+        self.unreadable = 0
+
+    @property
+    def overflowed(self) -> bool:
+        return self._lines.overflowed or self._size > self._limit
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        frames: list[Frame] = []
+        for line in self._lines.feed(chunk):
+            self._read += len(line) + 1
+            if self._size <= self._limit:
+                self._take(line.removesuffix(b"\r"), frames)
+        return frames
+
+    def finish(self) -> list[Frame]:
+        # An event counts once an empty line follows it; at the end of a stream that may be missing.
+        return self.feed(b"\n\n")
+
+    def _take(self, line: bytes, frames: list[Frame]) -> None:
+        if not line:
+            self._dispatch(frames)
+            return
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"data":
+            self._size += len(value)
+            if self._size <= self._limit:
+                self._data.append(value)
+            else:
+                self._data = []
+        elif field == b"event":
+            self._event = value.decode("utf-8", "replace")
+
+    def _dispatch(self, frames: list[Frame]) -> None:
+        data, event = b"\n".join(self._data), self._event
+        self._data, self._event, self._size = [], "", 0
+        if data.strip() == DONE.encode():
+            frames.append(Frame(data=DONE, event=event, end=self._read))
+        elif data:
+            try:
+                frames.append(Frame(data=orjson.loads(data), event=event, end=self._read))
+            except orjson.JSONDecodeError:
+                self.unreadable += 1
+
+
+class JsonReader:
+    """One JSON document, read when it is complete."""
+
+    def __init__(self, limit: int = LINE_BYTES) -> None:
+        self._limit = limit
+        self._held: list[bytes] = []
+        self._size = 0
+        self.unreadable = 0
+        self.overflowed = False
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        self._size += len(chunk)
+        if self._size > self._limit:
+            self.overflowed, self._held = True, []
+        elif chunk:
+            self._held.append(chunk)
+        return []
+
+    def finish(self) -> list[Frame]:
+        whole, self._held = b"".join(self._held), []
+        if not whole.strip():
+            return []
+        try:
+            return [Frame(data=orjson.loads(whole))]
+        except orjson.JSONDecodeError:
+            self.unreadable += 1
+            return []
+
+
+def reader_for(content_type: bytes, *, limit: int = LINE_BYTES) -> Reader:
+    """The reader that fits what the upstream says of its answer."""
+    kind = content_type.split(b";", 1)[0].strip().lower()
+    if kind == b"text/event-stream":
+        return SseReader(limit)
+    if kind == b"application/x-ndjson":
+        return NdjsonReader(limit)
+    return JsonReader(limit)
+
+
+class Ended(StrEnum):
+    WHOLE = "whole"
+    ABRUPT = "abrupt"
+    ERROR = "error"
+    CLIENT = "client"
+    CUT = "cut"
+
+
+WHOLE_EVENTS = frozenset({"message_stop", "response.completed", "response.incomplete"})
+ERROR_EVENTS = frozenset({"error", "response.failed"})
+
+
+def mark_in(frame: Frame, *, streamed: bool) -> Ended | None:
+    """What this frame says of the end, if anything. A document that is not streamed ends with itself."""
+    data = frame.data
+    if data == DONE:
+        return Ended.WHOLE
+    if not isinstance(data, dict):
+        return None if streamed else Ended.WHOLE
+    event = frame.event or data.get("type")
+    if data.get("error") or (isinstance(event, str) and event in ERROR_EVENTS):
+        return Ended.ERROR
+    if not streamed or data.get("done") is True or (isinstance(event, str) and event in WHOLE_EVENTS):
+        return Ended.WHOLE
+    return None
+
+
+log = structlog.get_logger(room="proxy")
+
+PART = "proxy tap"
+STORED_SECONDS = 2.0
+"""How long the last byte of a response waits for its capture to be on disk; a disk that hangs breaks no response."""
+
+Stored = asyncio.Future[None]
+"""Done once a capture is on disk."""
+
+Ending = Callable[[], bytes]
+"""The bytes that end an answer legally after all that was heard of it; none if it has ended by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """The answer ends within a chunk: so many bytes of it still go out, and then these."""
+
+    whole: int
+    ending: bytes
+
+
+class Listener(Protocol):
+    def hear(self, frame: Frame) -> Ending | None:
+        """One object of the answer; says how to end it here, if it must."""
+
+    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
+        """The answer is over; so many pieces of it could not be read. When it is stored, if it is."""
+
+
+Listen = Callable[[Visit], Listener | None]
+"""Who listens to the answer of this visit, if anybody."""
+
+
+def nobody(visit: Visit) -> None:
+    return None
+
+
+class Tap:
+    def __init__(self, listener: Listener, reader: Reader, *, endless: bool = True) -> None:
+        self._listener = listener
+        self._reader = reader
+        self._streamed = not isinstance(reader, JsonReader)
+        self._endless = endless
+        self._fed = 0
+        self._mark: Ended | None = None
+        self._deaf = False
+        self._stored: Stored | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the end mark of a stream was heard: a client may take the answer for whole from here on."""
+        return self._streamed and self._mark is Ended.WHOLE
+
+    async def settle(self) -> None:
+        """Hand the answer on and wait until it is stored. Call it before the last byte goes out."""
+        self.end()
+        if self._stored is None or self._stored.done():
+            return
+        with going_on(PART):
+            await asyncio.wait({self._stored}, timeout=STORED_SECONDS)
+            if not self._stored.done():
+                DEGRADED.labels("spool").inc()
+                log.warning("a response did not wait for its capture to be on disk")
+
+    def feed(self, chunk: bytes) -> Cut | None:
+        """Hear a chunk before it goes out. Where the listener cuts the answer, what is to go out in its place."""
+        cut = None
+        if not self._deaf:
+            with going_on(PART) as attempt:
+                cut = self._hear(self._reader.feed(chunk))
+            self._deaf = attempt.failed != ""
+            self._fed += len(chunk)
+        return cut
+
+    def end(self, how: Ended | None = None) -> None:
+        """`how` if it is known from outside; else what the answer itself said, and without a word, abrupt."""
+        if self._deaf:
+            return
+        self._deaf = True  # nothing is heard after the end
+        with going_on(PART):
+            self._endless = False
+            if self._mark is not Ended.CUT:
+                self._hear(self._reader.finish())
+            self._stored = self._listener.ended(
+                how or self._mark or Ended.ABRUPT, unreadable=self._reader.unreadable
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if kind is None:
+            self.end()
+        else:
+            self.end(Ended.ABRUPT if issubclass(kind, UpstreamFailed) else Ended.CLIENT)
+
+    def _hear(self, frames: list[Frame]) -> Cut | None:
+        for frame in frames:
+            self._mark = mark_in(frame, streamed=self._streamed) or self._mark
+            ending = self._listener.hear(frame)
+            if ending is not None and self._mark is None and self._endless and (last := ending()):
+                self._mark = Ended.CUT
+                return Cut(whole=frame.end - self._fed, ending=last)
+        return None
+
+
+_NO_TAP = nullcontext(None)
+
+
+def tapped(
+    listener: Listener | None, headers: Iterable[tuple[bytes, bytes]]
+) -> AbstractContextManager[Tap | None]:
+    """A tap on an answer with these headers while it streams, if somebody listens and it can be read."""
+    if listener is None:
+        return _NO_TAP
+    named = {name.lower(): value for name, value in headers}
+    if named.get(b"content-encoding", b"identity") != b"identity":
+        return _NO_TAP
+    # An answer that has said how long it is cannot be given another end.
+    endless = b"content-length" not in named
+    return Tap(listener, reader_for(named.get(b"content-type", b"")), endless=endless)

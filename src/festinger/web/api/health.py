@@ -1,0 +1,106 @@
+"""Does it live, is it ready, what does it count?
+
+`healthz` says that the loop turns and asks nobody. `readyz` says that the database answers and that the disk takes
+what is said; a missing provider, a refused setting or a dead job is told in the body and never makes it unready. Both are cheap and
+answer anybody; what is the matter is told to callers on this machine or with a key.
+"""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from festinger.errors import FestingerError, NotFound, StoreDown
+from festinger.jobs.dead_letters import State, list_jobs
+from festinger.observability import metrics
+from festinger.observability.checks import Check, worst
+from festinger.proposals.health import fullest
+from festinger.web.auth import Scope
+from festinger.web.route import Call, Route, answer
+
+
+async def healthz(_call: Call) -> Response:
+    return answer({"ok": True})
+
+
+async def readyz(call: Call) -> Response:
+    problem = await _unready(call)
+    body: dict[str, object] = {"ready": problem is None}
+    if call.admission.trusted:
+        body |= await _details(call, problem)
+    return answer(body, 200 if problem is None else 503)
+
+
+async def _unready(call: Call) -> FestingerError | None:
+    try:
+        await call.keeper.need().store.ping()
+    except StoreDown as error:
+        return error
+    return call.keeper.disk_problem()
+
+
+async def _details(call: Call, problem: FestingerError | None) -> dict[str, object]:
+    found: dict[str, object] = {
+        "settings": call.keeper.settings.problem,
+        "needs_restart": [change.key for change in call.keeper.settings.needs_restart],
+        "disk": call.keeper.disk().as_json(),
+    }
+    if problem is not None:
+        found["problem"] = {"name": problem.name, "message": problem.message, "hint": problem.hint}
+    elif (app := call.keeper.app) is not None:
+        found["degraded"] = app.degraded
+        found["dead_jobs"] = len(await list_jobs(app.store, state=State.DEAD))
+        found["inbox"] = await fullest(app.inbox.desk, app.directory.ids())
+    return found
+
+
+async def metrics_page(call: Call) -> Response:
+    if not call.keeper.settings.now.metrics.enabled:
+        raise NotFound("Metrics are switched off.", hint="Set `metrics.enabled`.")
+    if call.keeper.app:
+        await call.keeper.app.measure()
+    return Response(metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def health(call: Call) -> Response:
+    """For whoever looks every few seconds: models are not asked, because asking costs."""
+    return _told(await call.keeper.checks())
+
+
+async def doctor(call: Call) -> Response:
+    """For whoever wants to know: all that `festinger doctor` says."""
+    return _told(await call.keeper.checks(ask_models=True))
+
+
+def _told(checks: Sequence[Check]) -> Response:
+    return answer({"worst": worst(checks), "checks": [check.as_json() for check in checks]})
+
+
+ROUTES = (
+    Route(
+        method="GET", path="/admin/healthz", scope=Scope.PROBE, endpoint=healthz, summary="The loop turns."
+    ),
+    Route(
+        method="GET",
+        path="/admin/readyz",
+        scope=Scope.PROBE,
+        endpoint=readyz,
+        summary="The database answers.",
+    ),
+    Route(
+        method="GET",
+        path="/admin/metrics",
+        scope=Scope.OPEN,
+        endpoint=metrics_page,
+        summary="Prometheus metrics.",
+    ),
+    Route(
+        method="GET", path="/admin/health", scope=Scope.READ, endpoint=health, summary="Every check, as data."
+    ),
+    Route(
+        method="GET",
+        path="/admin/api/doctor",
+        scope=Scope.READ,
+        endpoint=doctor,
+        summary="Every check, models included.",
+    ),
+)

@@ -1,0 +1,103 @@
+"""Settings over HTTP: see, change and reset them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import Response
+
+from festinger.ids import EVERY_SPACE, SpaceId
+from festinger.runtime.settings import change_setting, reset_setting
+from festinger.settings.sources import Setting
+from festinger.web.auth import Scope
+from festinger.web.route import Call, Route, answer
+
+
+class Value(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    value: str | int | float | bool | list[str]
+
+
+async def config(call: Call) -> Response:
+    found, waiting = call.keeper.settings.loaded(call.space).settings(), _waiting(call)
+    return answer({"items": [_record(setting, waiting) for setting in found], "next": None})
+
+
+async def put(call: Call) -> Response:
+    body = await call.body(Value)
+    before, after = await change_setting(
+        call.app, _key(call), _text(body.value), by=call.by, space=_space(call)
+    )
+    return answer(
+        {
+            "key": after.key.name,
+            "old": before.value,
+            "new": _waiting(call).get(after.key.name, after.value),
+            "restart": after.key.restart,
+        }
+    )
+
+
+async def delete(call: Call) -> Response:
+    after = await reset_setting(call.app, _key(call), by=call.by, space=_space(call))
+    return answer({"key": after.key.name, "value": after.value, "source": str(after.source)})
+
+
+def _waiting(call: Call) -> dict[str, str]:
+    """Keys whose new value waits for a restart, with that value."""
+    return {change.key: change.new for change in call.keeper.settings.needs_restart}
+
+
+def _key(call: Call) -> str:
+    return str(call.request.path_params["key"])
+
+
+def _space(call: Call) -> SpaceId:
+    """A value is for all spaces unless the caller names one."""
+    return call.space if "space" in call.request.query_params else EVERY_SPACE
+
+
+def _text(value: str | int | float | bool | list[str]) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def _record(setting: Setting, waiting: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "key": setting.key.name,
+        "value": setting.value,
+        "default": setting.default,
+        "source": str(setting.source),
+        "meaning": setting.key.meaning,
+        "pinned": setting.pinned,
+        "restart": setting.key.restart,
+        "needs_restart": setting.key.name in waiting,
+        "after_restart": waiting.get(setting.key.name),
+    }
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/admin/api/config",
+        scope=Scope.ADMIN,
+        endpoint=config,
+        summary="Every setting with value, default and source.",
+    ),
+    Route(
+        method="PUT",
+        path="/admin/api/config/{key}",
+        scope=Scope.ADMIN,
+        endpoint=put,
+        summary="Change a setting.",
+    ),
+    Route(
+        method="DELETE",
+        path="/admin/api/config/{key}",
+        scope=Scope.ADMIN,
+        endpoint=delete,
+        summary="Take a change back.",
+    ),
+)

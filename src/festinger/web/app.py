@@ -1,0 +1,147 @@
+"""Everything that is ours under `/admin`, as one ASGI app.
+
+Joins the route tables, lets callers in by scope, and turns errors into their JSON shape. It forwards nothing
+and is never reached but through the guards of the server that holds it.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+
+from festinger.errors import FestingerError, NotFound
+from festinger.observability.trace import on_behalf_of
+from festinger.runtime.supervisor import Keeper
+from festinger.web import render
+from festinger.web.api import admin as api_admin
+from festinger.web.api import (
+    censors,
+    episodes,
+    events,
+    forget,
+    health,
+    jobs,
+    judgements,
+    memories,
+    outcomes,
+    proposals,
+    quarantine,
+    recall,
+    reviewers,
+    settings,
+    verdicts,
+    world,
+)
+from festinger.web.auth import READING, TOKEN_HEADER, Doorway, admit
+from festinger.web.pages import conflicts, inbox, login, loops, start, usefulness
+from festinger.web.pages import world as pages_world
+from festinger.web.render import SECURITY_HEADERS, TOKEN_FIELD, error_page
+from festinger.web.route import Call, Route, answer, request_id
+
+ROUTES: tuple[Route, ...] = (
+    *start.ROUTES,
+    *render.ROUTES,
+    *health.ROUTES,
+    *jobs.ROUTES,
+    *events.ROUTES,
+    *settings.ROUTES,
+    *api_admin.ROUTES,
+    *world.ROUTES,
+    *world.CONCEPT_ROUTES,
+    *quarantine.ROUTES,
+    *login.ROUTES,
+    *conflicts.ROUTES,
+    *pages_world.ROUTES,
+    *loops.ROUTES,
+    *events.REQUEST_ROUTES,
+    *recall.ROUTES,
+    *episodes.ROUTES,
+    *censors.ROUTES,
+    *memories.ROUTES,
+    *outcomes.ROUTES,
+    *usefulness.ROUTES,
+    *memories.EDIT_ROUTES,
+    *judgements.ROUTES,
+    *forget.ROUTES,
+    *inbox.ROUTES,
+    *proposals.ROUTES,
+    *verdicts.ROUTES,
+    *reviewers.WEBHOOK_ROUTES,
+    *reviewers.ROUTES,
+)
+
+REQUEST_HEADER = "x-festinger-request"
+
+
+def admin(keeper: Keeper, routes: Iterable[Route] = ROUTES) -> Starlette:
+    """The ASGI app over these routes."""
+    return Starlette(
+        routes=[
+            StarletteRoute(route.path, _endpoint(route, keeper), methods=[route.method]) for route in routes
+        ],
+        # A fault of ours is answered here and raised on, to the edge that logs and counts it.
+        exception_handlers={404: _unknown, 405: _unknown, Exception: _fault},
+    )
+
+
+def _endpoint(route: Route, keeper: Keeper) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        with on_behalf_of(request_id(request)):
+            try:
+                response = await _answered(route, keeper, request)
+            except FestingerError as error:
+                response = _told(error, route, request)
+        return _dressed(response, request)
+
+    return endpoint
+
+
+async def _answered(route: Route, keeper: Keeper, request: Request) -> Response:
+    doorway = Doorway(
+        find_key=keeper.find_key,
+        find_session=keeper.find_session,
+        strict=keeper.settings.now.auth.loopback == "strict",
+    )
+    admission = await admit(request, route.scope, doorway, keyless=route.keyless)
+    call = Call(request=request, keeper=keeper, admission=admission)
+    if admission.session is not None and request.method not in READING:
+        admission.check_token(await _token(call, route))
+    return await route.endpoint(call)
+
+
+async def _token(call: Call, route: Route) -> str | None:
+    """What a page of the session sent back: a form in a field, a script in a header."""
+    given = call.request.headers.get(TOKEN_HEADER)
+    if given is None and route.page:
+        given = (await call.form()).get(TOKEN_FIELD)
+    return given
+
+
+def _told(error: FestingerError, route: Route, request: Request) -> Response:
+    if route.page:
+        return error_page(error, request)
+    told = answer(error.as_json(request_id(request)), error.http)
+    if error.retry_after is not None:
+        told.headers["Retry-After"] = str(error.retry_after)
+    return told
+
+
+def _dressed(response: Response, request: Request) -> Response:
+    """The answer with the headers that every answer of ours has."""
+    response.headers.update(SECURITY_HEADERS)
+    if found := request_id(request):
+        response.headers[REQUEST_HEADER] = found
+    return response
+
+
+async def _unknown(request: Request, _error: Exception) -> Response:
+    error = NotFound(
+        f"There is nothing at {request.method} {request.url.path}.", hint="`/admin` is the start page."
+    )
+    return _dressed(answer(error.as_json(request_id(request)), 404), request)
+
+
+async def _fault(request: Request, _error: Exception) -> Response:
+    return _dressed(answer(FestingerError().as_json(request_id(request)), 500), request)

@@ -1,0 +1,326 @@
+"""The page on which a person decides what cannot both stand.
+
+Both statements side by side, who said them and when, and a form for every decision that can be carried out on them.
+Beside the conflicts stand the questions: pairs of statements of which no judge was sure.
+A decision is made against what stood when the page was shown; if another edge stands by then, it is refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from starlette.responses import Response
+
+from festinger.clock import iso
+from festinger.consolidation.resolution import ResolutionRun, last_run
+from festinger.errors import BadInput
+from festinger.ids import read_id
+from festinger.memory.conflicts import DECISIONS
+from festinger.runtime.review.queue import answer_question, questions
+from festinger.runtime.world import ask_to_resolve
+from festinger.services.conflicts import conflict_json
+from festinger.web.auth import Scope
+from festinger.web.caller import sees, viewer_of
+from festinger.web.render import back_to, show
+from festinger.web.route import Call, Route, answer
+from festinger.world.conflicts import PENDING, Conflict, conflicts, count_pending, find_conflict
+from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
+from festinger.world.model import Collision
+
+SHOWN = 50
+MAX_NOTE = 500
+CONFLICTS = "/admin/conflicts"
+
+MEANINGS = {
+    Collision.ISA_ISA: "Two kinds for one thing, in the same dimension.",
+    Collision.ISPART_ISPART: "Two places for one thing, in the same dimension.",
+    Collision.MISCLASSIFICATION: "One says what it is, the other what it belongs to.",
+    Collision.CYCLE: "Taken together these would go round in a circle.",
+    Collision.RETRACTION: "Somebody says that what stands is no longer so.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A decision that a person may take, in words, with the names that it asks for."""
+
+    decision: str
+    label: str
+    meaning: str
+    names: tuple[tuple[str, str], ...] = ()
+    """Fields of one line: names of dimensions."""
+    texts: tuple[tuple[str, str], ...] = ()
+    """Fields of a sentence each."""
+
+
+UPDATE = Choice(
+    decision=Decision.UPDATE,
+    label="Take the new one",
+    meaning="It replaces what stands, which is kept in the history.",
+)
+TAKE_OUT = Choice(decision=Decision.UPDATE, label="Take it out", meaning="What stands goes into the history.")
+TURN = Choice(
+    decision=Decision.UPDATE,
+    label="Take the new one",
+    meaning="The statement by which the circle would close goes into the history.",
+)
+KEEP = Choice(decision=Decision.DISMISS, label="Keep what stands", meaning="The new statement is set aside.")
+SAME = Choice(
+    decision=Decision.SAME, label="Both are the same", meaning="The new name is another name for what stands."
+)
+DECOMPOSE = Choice(
+    decision=Decision.DECOMPOSE,
+    label="Let both stand",
+    meaning="Each gets a dimension of its own.",
+    names=(
+        ("existing_dimension", "Dimension of what stands"),
+        ("new_dimension", "Dimension of the new one"),
+    ),
+)
+RECLASSIFY = Choice(
+    decision=Decision.RECLASSIFY,
+    label="Put the new one elsewhere",
+    meaning="What stands remains; the new one gets the dimension where it belongs.",
+    names=(("dimension", "Dimension where it belongs"),),
+)
+
+
+OF_MEMORIES = (
+    KEEP,
+    UPDATE,
+    Choice(decision="same", label="Both say the same", meaning="They become one memory."),
+    Choice(decision="both", label="Let both stand", meaning="They do not contradict each other."),
+    Choice(decision="neither", label="Keep neither", meaning="Both are put away."),
+    Choice(
+        decision="split",
+        label="Say it more clearly",
+        meaning="Both are put away, and what you write stands in their place.",
+        texts=(("old_text", "In place of what stands"), ("new_text", "In place of what is new")),
+    ),
+)
+"""What a person may decide of two memories."""
+
+TEXT_FIELDS = ("old_text", "new_text")
+
+QUESTION = tuple(
+    Choice(decision=decision, label=label, meaning=meaning)
+    for decision, label, meaning in (
+        ("same", "They say the same", "They become one memory."),
+        ("update", "The second replaces the first", "The first is kept in the history."),
+        ("contradicts", "They contradict each other", "A conflict is opened, to be decided here."),
+        ("both", "Both hold", "Neither changes, and nobody asks again."),
+    )
+)
+"""What a person may say of two statements of which no judge was sure."""
+
+
+def choices(conflict: Conflict) -> tuple[Choice, ...]:
+    """What a person may decide of a conflict, the likeliest first."""
+    if conflict.about == "memory":
+        return OF_MEMORIES
+    match conflict.collision_type:
+        case Collision.RETRACTION:
+            return TAKE_OUT, KEEP
+        case Collision.CYCLE:
+            return KEEP, TURN, RECLASSIFY
+        case Collision.MISCLASSIFICATION:
+            return KEEP, RECLASSIFY, UPDATE, DECOMPOSE, SAME
+    # Without an edge that stands there is nothing to be the same as and nothing to move aside.
+    return (
+        (KEEP, UPDATE, SAME, DECOMPOSE, RECLASSIFY)
+        if conflict.existing_parent
+        else (KEEP, UPDATE, RECLASSIFY)
+    )
+
+
+async def conflicts_page(call: Call) -> Response:
+    return await show(call, "conflicts.html", await _all(call))
+
+
+async def conflicts_twin(call: Call) -> Response:
+    return answer(await _all(call))
+
+
+async def conflict_page(call: Call) -> Response:
+    return await show(call, "conflict.html", await _one(call, call.id))
+
+
+async def decide_form(call: Call) -> Response:
+    form = await call.form()
+    await decide(call.app.world.desk, call.space, call.id, verdict_in(form, by=call.by))
+    return back_to(call, CONFLICTS, done=str(call.id))
+
+
+async def undo_form(call: Call) -> Response:
+    await undo(call.app.world.desk, call.space, call.id, by=call.by)
+    return back_to(call, CONFLICTS, done=str(call.id))
+
+
+async def answer_form(call: Call) -> Response:
+    form = await call.form()
+    said = form.get("decision", "")
+    await answer_question(
+        call.app, call.space, call.id, said, by=call.by, note=form.get("note", "")[:MAX_NOTE]
+    )
+    return back_to(call, CONFLICTS)
+
+
+async def run_form(call: Call) -> Response:
+    await ask_to_resolve(call.app, call.app.world, call.space)
+    return back_to(call, CONFLICTS)
+
+
+def verdict_in(form: Mapping[str, str], *, by: str) -> Verdict:
+    """The verdict that a form gives."""
+    decision = form.get("decision", "")
+    if decision not in (*Decision, *DECISIONS):
+        raise BadInput("No decision was chosen.")
+    against = form.get("against", "")
+    return Verdict(
+        decision=decision,
+        judge=Judge.PERSON,
+        by=by,
+        existing_dimension=form.get("existing_dimension") or None,
+        new_dimension=form.get("new_dimension") or None,
+        dimension=form.get("dimension") or None,
+        texts=tuple(form[name] for name in TEXT_FIELDS if form.get(name, "").strip()),
+        reasoning=form.get("note", "")[:MAX_NOTE],
+        against=int(against) if against.isascii() and against.isdigit() else None,
+    )
+
+
+async def resolution(call: Call) -> dict[str, Any]:
+    """How many conflicts wait, and how the last run went."""
+    desk = call.app.world.desk
+    run = await last_run(desk, call.space)
+    return {"pending": await count_pending(desk, call.space), "last_run": _run(run) if run else None}
+
+
+async def _all(call: Call) -> dict[str, Any]:
+    desk = call.app.world.desk
+    waiting = await conflicts(desk, call.space, statuses=(PENDING,), limit=SHOWN)
+    recent = [item for item in await conflicts(desk, call.space, limit=2 * SHOWN) if item.status != PENDING]
+    done = call.request.query_params.get("done")
+    return {
+        **await resolution(call),
+        "waiting": await _items(call, waiting),
+        "questions": await questions(call.app, call.space, agent=viewer_of(call), limit=SHOWN),
+        "answers": [_choice(each) for each in QUESTION],
+        "decided": await _items(call, recent[:SHOWN]),
+        "done": (await _one(call, read_id(done)))["item"] if done else None,
+    }
+
+
+async def _one(call: Call, conflict: UUID) -> dict[str, Any]:
+    async with call.app.store.transaction() as transaction:
+        found = await find_conflict(transaction, call.space, conflict)
+    (item,) = await _items(call, [found])
+    return {"item": item}
+
+
+async def _items(call: Call, found: Sequence[Conflict]) -> list[dict[str, Any]]:
+    return [await _item(call, each) for each in found]
+
+
+async def _item(call: Call, conflict: Conflict) -> dict[str, Any]:
+    shown = await conflict_json(call.app, call.space, conflict, sees=partial(sees, call))
+    meaning = (
+        MEANINGS.get(Collision(conflict.collision_type), "")
+        if conflict.about == "edge"
+        else "Two memories that cannot both stand."
+    )
+    return {
+        **shown,
+        "meaning": meaning,
+        "attempts": conflict.attempts,
+        "reason": conflict.reason,
+        "decided_by": conflict.decided_by,
+        "against": conflict.existing_parent_id,
+        "choices": [_choice(choice) for choice in choices(conflict)],
+    }
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    return {
+        "decision": str(choice.decision),
+        "label": choice.label,
+        "meaning": choice.meaning,
+        "names": [{"name": name, "label": label} for name, label in choice.names],
+        "texts": [{"name": name, "label": label} for name, label in choice.texts],
+    }
+
+
+def _run(run: ResolutionRun) -> dict[str, Any]:
+    return {
+        "id": str(run.id),
+        "dry_run": run.dry_run,
+        "seen": run.seen,
+        "resolved": run.resolved,
+        "dismissed": run.dismissed,
+        "waiting": run.waiting,
+        "failed": run.failed,
+        "cost_usd": float(run.cost_usd) if run.cost_usd is not None else None,
+        "started_at": iso(run.started_at),
+        "finished_at": iso(run.finished_at) if run.finished_at else None,
+    }
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path=CONFLICTS,
+        scope=Scope.READ,
+        endpoint=conflicts_page,
+        summary="What cannot both stand, and deciding it.",
+        page=True,
+    ),
+    Route(
+        method="GET",
+        path=f"{CONFLICTS}.json",
+        scope=Scope.READ,
+        endpoint=conflicts_twin,
+        summary="The page of conflicts as data.",
+    ),
+    Route(
+        method="GET",
+        path=f"{CONFLICTS}/{{id}}",
+        scope=Scope.READ,
+        endpoint=conflict_page,
+        summary="One conflict, with its forms.",
+        page=True,
+    ),
+    Route(
+        method="POST",
+        path=f"{CONFLICTS}/{{id}}/decide",
+        scope=Scope.REVIEW,
+        endpoint=decide_form,
+        summary="Decide a conflict, from the page.",
+        page=True,
+    ),
+    Route(
+        method="POST",
+        path=f"{CONFLICTS}/{{id}}/undo",
+        scope=Scope.REVIEW,
+        endpoint=undo_form,
+        summary="Take a decision back, from the page.",
+        page=True,
+    ),
+    Route(
+        method="POST",
+        path="/admin/judgements/{id}/answer",
+        scope=Scope.REVIEW,
+        endpoint=answer_form,
+        summary="Answer what no judge could tell, from the page.",
+        page=True,
+    ),
+    Route(
+        method="POST",
+        path="/admin/resolve",
+        scope=Scope.WRITE,
+        endpoint=run_form,
+        summary="Resolve what can be now, from the page.",
+        page=True,
+    ),
+)

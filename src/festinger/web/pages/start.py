@@ -1,0 +1,96 @@
+"""What should a person do first?
+
+The page at `/admin`: which base URL to use, how the parts are, and, when something is missing, the next step.
+It shows how much waits but no memory, so it is open to callers on this machine. `/admin.json` has the same data.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from festinger import __version__
+from festinger.observability.checks import Check, Severity
+from festinger.web.auth import Scope
+from festinger.web.pages.conflicts import resolution
+from festinger.web.render import show
+from festinger.web.route import Call, Route, answer
+
+UPSTREAM = "proxy.upstream"
+"""The name of the check that asks the upstream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    say: str
+    command: str = ""
+    severity: Severity = Severity.WARN
+
+
+def next_steps(checks: Sequence[Check], *, upstream: str) -> list[Step]:
+    """What a person has to do, most needed first; empty when all is well."""
+    missing = [check for check in checks if check.severity is Severity.FAIL or _is_upstream_away(check)]
+    return [_step(check, upstream) for check in missing]
+
+
+def _is_upstream_away(check: Check) -> bool:
+    return check.name == UPSTREAM and check.severity is not Severity.OK
+
+
+def _step(check: Check, upstream: str) -> Step:
+    if check.name == UPSTREAM:
+        return Step(
+            say=f"Nothing answers at {upstream}. Start your model server there, or name another one:",
+            command="festinger settings set proxy.upstream http://127.0.0.1:8080",
+            severity=check.severity,
+        )
+    return Step(say=f"{check.message} {check.remedy}".strip(), severity=check.severity)
+
+
+def clients(base: str) -> list[dict[str, str]]:
+    """How each kind of client is pointed at this server."""
+    return [
+        {"name": "ollama (Python)", "setting": f'Client(host="{base}")'},
+        {"name": "ollama (command)", "setting": f"OLLAMA_HOST={base}"},
+        {"name": "openai", "setting": f'OpenAI(base_url="{base}/v1")'},
+        {"name": "anthropic", "setting": f'Anthropic(base_url="{base}")'},
+        {"name": "curl", "setting": f"curl {base}/api/tags"},
+    ]
+
+
+async def overview(call: Call) -> dict[str, Any]:
+    settings = call.keeper.settings.now
+    checks = await call.keeper.checks()
+    steps = next_steps(checks, upstream=settings.proxy.upstream)
+    base = f"{call.request.url.scheme}://{call.request.url.netloc}"
+    return {
+        "version": __version__,
+        "headline": "Festinger is running" if not steps else "Festinger is running, and something is missing",
+        "summary": "Requests are forwarded as they come, and answers are passed on byte for byte.",
+        "upstream": settings.proxy.upstream,
+        "steps": [asdict(step) for step in steps],
+        "clients": clients(base),
+        "world": await resolution(call) if call.keeper.is_open() else None,
+        "parts": [check.as_json() for check in checks],
+    }
+
+
+async def start_page(call: Call) -> Response:
+    return await show(call, "start.html", await overview(call))
+
+
+async def start_json(call: Call) -> Response:
+    return answer(await overview(call))
+
+
+ROUTES = (
+    Route(method="GET", path="/admin", scope=Scope.OPEN, endpoint=start_page, summary="What to do first."),
+    Route(
+        method="GET",
+        path="/admin.json",
+        scope=Scope.OPEN,
+        endpoint=start_json,
+        summary="The start page as data.",
+    ),
+)

@@ -1,0 +1,240 @@
+"""The page on which a person looks around in the world.
+
+A search field, a picture of what stands around a word with the same edges in a table, what waits in quarantine, what
+nobody has explained, and a field to state a fact. Without a word it says how to begin.
+
+How is the neighbourhood of a word drawn?
+
+The word in the middle, its parents above and its children below, in rows of a few: the same words give the same
+picture. This decides where everything stands; the template draws it. A line is solid for a kind and broken for a
+part, has the number of its dimension, is thicker the surer it is, and pale when nothing has confirmed it for long.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+from starlette.responses import Response
+
+from festinger.errors import NoSuchConcept
+from festinger.ids import read_id
+from festinger.text.tokens import tokens
+from festinger.web.api.quarantine import UNDECIDED, items_of
+from festinger.web.api.world import DEEPEST, depth_of, neighbourhood, wanted_json
+from festinger.web.auth import Scope
+from festinger.web.render import back_to, show
+from festinger.web.route import Call, Route, answer
+from festinger.world.explain import wanted
+from festinger.world.learn import iknowthat
+from festinger.world.quarantine import find_quarantined, quarantined
+from festinger.world.query import Near, NearEdge, Neighbourhood
+
+IN_A_ROW = 4
+WIDTH, HEIGHT = 150, 34
+GAP, DROP = 18, 76
+MARGIN = 12
+LONGEST = 18
+"""Letters of a word that fit into its box; the whole of it is the title."""
+
+HUES = 6
+"""Dimensions that have a colour of their own; others share them, and all have their name on the line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    token: str
+    label: str
+    x: int
+    y: int
+    is_centre: bool
+    beyond: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    x1: int
+    y1: int
+    x2: int
+    y2: int
+    dimension: str
+    hue: int
+    is_isa: bool
+    disputed: bool
+    faded: bool
+    width: float
+
+    @property
+    def middle(self) -> tuple[int, int]:
+        return (self.x1 + self.x2) // 2, (self.y1 + self.y2) // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    width: int
+    height: int
+    boxes: Sequence[Box]
+    lines: Sequence[Line]
+    dimensions: Sequence[tuple[str, int]]
+    """The legend: each dimension with the number of its colour."""
+
+
+def drawn(found: Neighbourhood, *, now: datetime, recent: timedelta) -> Picture:
+    """Where everything stands; what was not confirmed within `recent` is pale."""
+    rows = _rows(found.words)
+    width = MARGIN * 2 + max(len(row) for row in rows) * (WIDTH + GAP) - GAP
+    boxes = {box.token: box for box in _boxes(rows, found, width=width)}
+    hues = {name: at % HUES for at, name in enumerate(sorted({edge.dimension for edge in found.edges}))}
+    return Picture(
+        width=width,
+        height=MARGIN * 2 + len(rows) * DROP - (DROP - HEIGHT),
+        boxes=list(boxes.values()),
+        lines=[_line(edge, boxes, hues[edge.dimension], now=now, recent=recent) for edge in found.edges],
+        dimensions=list(hues.items()),
+    )
+
+
+def _rows(words: Sequence[Near]) -> list[list[str]]:
+    """The words of each level in rows of a few; levels never share a row."""
+    rows = []
+    for _, level in groupby(words, key=lambda word: word.level):
+        tokens = [word.token for word in level]
+        rows += [tokens[at : at + IN_A_ROW] for at in range(0, len(tokens), IN_A_ROW)]
+    return rows
+
+
+def _boxes(rows: Sequence[Sequence[str]], found: Neighbourhood, *, width: int) -> list[Box]:
+    boxes = []
+    for number, row in enumerate(rows):
+        left = (width - len(row) * (WIDTH + GAP) + GAP) // 2
+        for place, token in enumerate(row):
+            boxes.append(
+                Box(
+                    token=token,
+                    label=token if len(token) <= LONGEST else token[: LONGEST - 1] + "…",
+                    x=left + place * (WIDTH + GAP),
+                    y=MARGIN + number * DROP,
+                    is_centre=token == found.centre,
+                    beyond=found.beyond.get(token, 0),
+                )
+            )
+    return boxes
+
+
+def _line(edge: NearEdge, boxes: dict[str, Box], hue: int, *, now: datetime, recent: timedelta) -> Line:
+    below, above = boxes[edge.concept], boxes[edge.parent]
+    # From the child's nearer side to the parent's, wherever the two have come to stand.
+    is_upwards = above.y <= below.y
+    return Line(
+        x1=below.x + WIDTH // 2,
+        y1=below.y if is_upwards else below.y + HEIGHT,
+        x2=above.x + WIDTH // 2,
+        y2=above.y + HEIGHT if is_upwards and above.y < below.y else above.y,
+        dimension=edge.dimension,
+        hue=hue,
+        is_isa=edge.is_isa,
+        disputed=edge.disputed,
+        faded=edge.last_confirmed is not None and now - edge.last_confirmed > recent,
+        width=round(1 + 2 * edge.confidence, 1),
+    )
+
+
+WORLD = "/admin/world"
+SHOWN = 50
+MAX_ASKED = 200
+
+
+async def world_page(call: Call) -> Response:
+    data, found = await _data(call)
+    settings = call.keeper.settings.now.world
+    picture = found and drawn(
+        found, now=call.app.tools.clock(), recent=timedelta(days=settings.recollection_recency_days)
+    )
+    return await show(call, "world.html", {**data, "picture": picture, "depths": range(1, DEEPEST + 1)})
+
+
+async def world_twin(call: Call) -> Response:
+    data, _ = await _data(call)
+    return answer(data)
+
+
+async def fact_form(call: Call) -> Response:
+    fact = (await call.form()).get("fact", "")
+    await call.app.world.need(call.space)
+    (known,) = await iknowthat(call.app.world.desk, call.space, [fact], because=call.cause)
+    if known.stated.conflict is not None:
+        return back_to(call, f"/admin/conflicts/{known.stated.conflict}")
+    return back_to(call, WORLD, concept=known.said.concept)
+
+
+async def _data(call: Call) -> tuple[dict[str, Any], Neighbourhood | None]:
+    asked = call.request.query_params.get("concept", "").strip()[:MAX_ASKED]
+    found, problem, nearest = await _looked_up(call, asked)
+    data = {
+        "asked": asked,
+        "depth": depth_of(call),
+        "problem": problem,
+        "nearest": nearest,
+        "found": asdict(found) if found else None,
+        "quarantine": await _quarantine(call),
+        "decided": await _decided(call),
+        "wanted": [wanted_json(row) for row in await wanted(call.app.world.desk, call.space, limit=SHOWN)],
+    }
+    return data, found
+
+
+async def _looked_up(call: Call, asked: str) -> tuple[Neighbourhood | None, str, list[str]]:
+    """What stands around the word that was asked for; or why not, and the nearest spellings."""
+    if not asked:
+        return None, "", []
+    try:
+        return await neighbourhood(call, _token(asked)), "", []
+    except NoSuchConcept as error:
+        return None, error.message, list(error.details.get("nearest", []))
+
+
+def _token(asked: str) -> str:
+    """A word as somebody typed it, as one token; several are taken for one name."""
+    return "_".join(token.text for token in tokens(asked)) or asked
+
+
+async def _quarantine(call: Call) -> list[dict[str, Any]]:
+    held = await quarantined(call.app.world.desk, call.space, statuses=UNDECIDED, limit=SHOWN)
+    return await items_of(call, held)
+
+
+async def _decided(call: Call) -> dict[str, Any] | None:
+    """What was just let in or kept out, from the page."""
+    decided = call.request.query_params.get("decided")
+    if not decided:
+        return None
+    held = await find_quarantined(call.app.world.desk, call.space, read_id(decided))
+    return {"concept": held.concept, "parent": held.parent, "status": held.status}
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path=WORLD,
+        scope=Scope.READ,
+        endpoint=world_page,
+        summary="A look around in the world.",
+        page=True,
+    ),
+    Route(
+        method="GET",
+        path=f"{WORLD}.json",
+        scope=Scope.READ,
+        endpoint=world_twin,
+        summary="The page of the world as data.",
+    ),
+    Route(
+        method="POST",
+        path=f"{WORLD}/iknowthat",
+        scope=Scope.WRITE,
+        endpoint=fact_form,
+        summary="State a fact, from the page.",
+        page=True,
+    ),
+)

@@ -1,0 +1,169 @@
+"""How does data become a page?
+
+Server-rendered with Jinja, everything escaped. Pages load one stylesheet of ours and nothing else; the policy
+forbids inline scripts and styles, so a text of a user can never become code. Every page works as plain links and
+forms; each form brings the token of the session that it was shown to.
+
+How do values look to a person?
+
+Times to the second, and other people's text so that nothing in it hides: a mark that turns the direction of a line,
+or a character of no width, is shown by its number. Escaping for HTML is the templates' matter.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from festinger import __version__
+from festinger.clock import iso
+from festinger.errors import FestingerError, NotAuthenticated, NotFound
+from festinger.services.reviews import things_waiting
+from festinger.web.auth import READING, Scope
+from festinger.web.route import Call, Route
+
+_HIDDEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def kept_visible(text: object) -> str:
+    """A text with everything in it that a page would hide or obey shown by its number."""
+    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
+
+
+def moment(at: datetime | str | None) -> str:
+    """A time as people read it, to the second; nothing where there is none."""
+    if at is None:
+        return ""
+    read = datetime.fromisoformat(at) if isinstance(at, str) else at
+    return iso(read.replace(microsecond=0)).replace("T", " ").replace("Z", " UTC")
+
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+
+SECURITY_HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+STATIC_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+TOKEN_FIELD = "token"  # noqa: S105 - the name of a field
+
+INBOX = "/admin/inbox"
+
+TABS = (
+    ("/admin", "Start"),
+    (INBOX, "Inbox"),
+    ("/admin/conflicts", "Conflicts"),
+    ("/admin/world", "World"),
+    ("/admin/loops", "Loops"),
+    ("/admin/outcomes", "Outcomes"),
+)
+
+
+@cache
+def _templates() -> Environment:
+    made = Environment(
+        loader=PackageLoader("festinger.web", "templates"), autoescape=True, undefined=StrictUndefined
+    )
+    made.globals |= {"tabs": TABS, "inbox": INBOX, "token_field": TOKEN_FIELD}
+    made.filters |= {"moment": moment, "seen": kept_visible, "quoted": lambda text: quote(str(text), safe="")}
+    return made
+
+
+def page(template: str, data: Mapping[str, Any], status: int = 200) -> Response:
+    return Response(_templates().get_template(template).render(data), status, media_type="text/html")
+
+
+async def show(call: Call, template: str, data: Mapping[str, Any], *, status: int = 200) -> Response:
+    """A page for whoever called, with the navigation and what its forms need."""
+    session = call.session
+    frame = {
+        "version": __version__,
+        "here": call.request.url.path,
+        "suffix": space_suffix(call.request),
+        "person": session.name if session else None,
+        "form_token": call.admission.token,
+        "may_write": session is not None and call.admission.may(Scope.WRITE),
+        "may_review": session is not None and call.admission.may(Scope.REVIEW),
+        "in_all": await _waiting(call),
+    }
+    return page(template, {**frame, **data}, status)
+
+
+async def _waiting(call: Call) -> int | None:
+    """How many things wait for a person anywhere; only whoever is logged in is told."""
+    if call.session is None or not call.keeper.is_open():
+        return None
+    return await things_waiting(call.app, call.space)
+
+
+def error_page(error: FestingerError, request: Request) -> Response:
+    """What a person reads when a page cannot be shown; whoever is not known may log in there."""
+    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    wants_in = isinstance(error, NotAuthenticated)
+    frame = {
+        "version": __version__,
+        "here": "",
+        "suffix": space_suffix(request),
+        "person": None,
+        "form_token": "",
+        "in_all": None,
+        "message": error.message,
+        "hint": error.hint,
+        "next": asked if request.method in READING else "/admin",
+        "code": "",
+    }
+    return page("login.html" if wants_in else "error.html", frame, error.http)
+
+
+def space_suffix(request: Request) -> str:
+    """What keeps the links of a page in the space that was asked for."""
+    named = request.query_params.get("space")
+    return f"?{urlencode({'space': named})}" if named else ""
+
+
+def back_to(call: Call, path: str, **said: str) -> Response:
+    """After a form was taken: to the page that shows what came of it."""
+    named = call.request.query_params.get("space")
+    query = urlencode({**({"space": named} if named else {}), **said})
+    return RedirectResponse(f"{path}?{query}" if query else path, 303)
+
+
+async def static(call: Call) -> Response:
+    name = call.request.path_params["name"]
+    for suffix, media in STATIC_TYPES.items():
+        asset = files("festinger.web").joinpath("static", name)
+        if name.endswith(suffix) and asset.is_file():
+            return Response(asset.read_bytes(), media_type=media)
+    raise NotFound(f"There is no file `{name}`.")
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/admin/static/{name}",
+        # Whoever wants to log in, from wherever, sees the page as it is meant.
+        scope=Scope.PROBE,
+        endpoint=static,
+        summary="Stylesheet and icon.",
+    ),
+)

@@ -1,0 +1,194 @@
+"""What is kept of an exchange, and what never is."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+import pytest
+from tests.runtime.house import fixed_tools
+
+from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
+from festinger.proxy.auth import Visit
+from festinger.proxy.capture.exchange import (
+    CUT_MARK,
+    TEXT_CHARS,
+    Exchange,
+    captured,
+    session_name,
+    without_any_secret,
+    writable,
+)
+from festinger.proxy.headers import NO_WISHES, MemoryResult, MemoryTold
+from festinger.proxy.loops.keys import Call
+from festinger.proxy.parsed_request import Understanding, Understood
+from festinger.proxy.protocols.replies import Heard
+from festinger.proxy.routes import route_of
+from festinger.proxy.sessions.match import How
+from festinger.proxy.sessions.registry import Sessions
+from festinger.proxy.transport.streams import Ended
+from festinger.settings.tree import ProxySettings
+from festinger.text.secrets import redact
+
+MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
+SETTINGS = ProxySettings()
+
+
+def understood(*messages: dict[str, Any]) -> Understood:
+    tools = fixed_tools()
+    reading = Understanding(
+        Sessions(most=10, idle=timedelta(hours=1)), clock=tools.clock, new_id=tools.new_id
+    )
+    visit = Visit(
+        request_id="r", route=route_of("/api/chat"), target=b"/api/chat", path="/api/chat", space=MAIN_SPACE,
+        agent=AgentId("default"), key=None, local=True, wishes=NO_WISHES,
+    )  # fmt: skip
+    body = orjson.dumps({"model": "m", "messages": messages})
+    found = reading.understand(visit, [(b"x-session-id", b"s-1")], body, settings=SETTINGS)
+    assert isinstance(found, Understood)
+    return found
+
+
+def exchange(asked: Understood, heard: Heard, ended: Ended = Ended.WHOLE) -> Exchange:
+    told = MemoryTold(result=MemoryResult.EMPTY)
+    return Exchange(understood=asked, told=told, fresh=None, heard=heard, ended=ended)
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+@pytest.mark.requirement("P-43")
+def test_what_a_model_thought_is_kept_only_where_that_is_set():
+    thought = exchange(understood(user("Hi.")), Heard(text="Hello.", thinking="They greet me."))
+
+    plain = captured(thought, seen=0, at=MONDAY, settings=SETTINGS)
+    set_so = captured(thought, seen=0, at=MONDAY, settings=ProxySettings(capture_thinking=True))
+
+    assert plain.exchange.thinking is None
+    assert set_so.exchange.thinking == "They greet me."
+    assert [words.text for words in plain.exchange.words] == ["Hi.", "Hello."]
+
+
+@pytest.mark.requirement("P-43")
+def test_our_own_notes_are_not_kept_where_a_model_repeats_them():
+    label = SETTINGS.label
+    echo = f"<recollection>\n{label}\ngnommoweb: [type] repo\n</recollection>\n\nSure."
+    found = captured(
+        exchange(understood(user("Hi.")), Heard(text=echo)), seen=0, at=MONDAY, settings=SETTINGS
+    )
+
+    assert found.exchange.reply is not None
+    assert found.exchange.reply.text == "Sure."
+
+
+@pytest.mark.requirement("P-44")
+def test_a_reply_has_the_id_that_it_will_have_where_it_comes_back():
+    first = captured(
+        exchange(understood(user("Hi.")), Heard(text="Hello.")), seen=0, at=MONDAY, settings=SETTINGS
+    )
+    again = captured(
+        exchange(understood(user("Hi."), assistant("Hello."), user("Bye.")), Heard(text="Bye.")),
+        seen=0,
+        at=MONDAY,
+        settings=SETTINGS,
+    )
+
+    assert first.exchange.reply is not None
+    assert [words.id for words in again.exchange.said[:2]] == [words.id for words in first.exchange.words]
+    assert again.exchange.id != first.exchange.id
+
+
+def test_only_what_was_not_seen_before_is_kept():
+    asked = understood(user("Hi."), assistant("Hello."), user("Bye."))
+    found = captured(exchange(asked, Heard(text="Bye.")), seen=2, at=MONDAY, settings=SETTINGS)
+
+    assert [words.text for words in found.exchange.said] == ["Bye."]
+
+
+@pytest.mark.requirement("M-91")
+def test_what_tools_say_of_themselves_is_kept_as_a_system_text_that_has_one_id_in_its_session():
+    asked = understood(user("Hi."))
+    first, again, other = (
+        captured(exchange(asked, Heard(text="Hello.")), seen=0, at=MONDAY, settings=SETTINGS, tools=tools)
+        for tools in ("Tells the weather.", "Tells the weather.", "Tells the time.")
+    )
+
+    kept = first.exchange.said[0]
+    assert (kept.role, kept.origin, kept.text) == ("system", Origin.SYSTEM, "Tells the weather.")
+    assert [words.text for words in first.exchange.said[1:]] == ["Hi."]
+    assert again.exchange.said[0].id == kept.id != other.exchange.said[0].id
+    assert again.exchange.id == first.exchange.id == other.exchange.id, "the same words with other tools"
+
+
+@pytest.mark.requirement("P-43")
+def test_calls_are_kept_without_secrets_and_not_longer_than_outputs():
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
+    calls = (Call(name="run", arguments=f'{{"key":"{secret}"}}'), Call(name="long", arguments="x" * 9000))
+    found = captured(
+        exchange(understood(user("Hi.")), Heard(calls=calls)), seen=0, at=MONDAY, settings=SETTINGS
+    )
+
+    clean = without_any_secret(found)
+
+    assert clean.exchange.reply is None
+    assert secret not in str(clean)
+    assert len(clean.exchange.tool_calls[1]["arguments"]) == 2000
+
+
+@pytest.mark.requirement("M-93")
+def test_a_space_that_keeps_no_details_of_people_captures_none():
+    asked = understood(user("Reach me at ann.b@mail.example.org, please."))
+    found = captured(exchange(asked, Heard(text="Noted.")), seen=0, at=MONDAY, settings=SETTINGS)
+
+    clean = without_any_secret(found, redact=lambda text: redact(text, personal=True))
+
+    assert "ann.b@" in str(without_any_secret(found))
+    assert "ann.b@" not in str(clean)
+
+
+def test_what_no_database_takes_is_left_out():
+    assert writable("a\x00b") == "ab"
+    assert writable("half \ud800 a character").isprintable()
+
+
+def test_a_long_name_of_a_session_is_shortened_and_told_from_others():
+    one, two = SessionId("x" * 200 + "1"), SessionId("x" * 200 + "2")
+
+    assert session_name(one) != session_name(two)
+    assert len(session_name(one)) <= 128
+    assert session_name(SessionId("short")) == "short"
+
+
+@pytest.mark.requirement("P-44")
+def test_a_retold_history_brings_only_what_comes_after_the_last_known_word():
+    asked = understood(user("Summary of before."), assistant("Hello."), user("Bye."))
+    known = replace(asked.session, recent=frozenset({asked.chain.contents[1]}))
+    retold = replace(asked, session=known, how=How.REPLY)
+
+    found = captured(exchange(retold, Heard(text="Bye.")), seen=0, at=MONDAY, settings=SETTINGS)
+
+    assert [(words.origin, words.text) for words in found.exchange.said] == [(Origin.PERSON, "Bye.")]
+
+
+@pytest.mark.requirement("P-43")
+def test_a_text_that_is_too_long_is_kept_cut_and_says_so():
+    whole, longer = "x" * TEXT_CHARS, "x" * (TEXT_CHARS + 1)
+
+    assert writable(whole) == whole
+    assert TEXT_CHARS - 1 <= len(writable(longer)) <= TEXT_CHARS
+    assert writable(longer).count(CUT_MARK) == 1
+
+
+@pytest.mark.requirement("P-43")
+def test_a_secret_across_the_cut_is_not_kept_in_part():
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
+    ends = [("y " * TEXT_CHARS)[: TEXT_CHARS // 2 - offset] for offset in (20, 40, 60)]
+
+    for end in ends:
+        assert "sk-proj" not in writable(end + secret + " " + "z " * TEXT_CHARS)
+        assert "ABCDEFGH" not in writable("z " * TEXT_CHARS + secret + " " + end)

@@ -1,0 +1,123 @@
+"""The line of a request in the log says why each note was chosen, and what there was no room for."""
+
+import random
+from typing import Any
+
+import orjson
+import pytest
+from tests.proxy.noted import Knowing, Today, history
+from tests.proxy.protocols.wire import assistant, system, user
+from tests.runtime.house import Hands
+
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
+from festinger.proxy.auth import Visit
+from festinger.proxy.capture.request_log import Afterwards
+from festinger.proxy.context.block import Line, NoteRef, Present
+from festinger.proxy.context.build import Noting
+from festinger.proxy.context.fetch import InTime
+from festinger.proxy.context.place import Noted
+from festinger.proxy.headers import NO_WISHES
+from festinger.proxy.hooks import Passed
+from festinger.proxy.parsed_request import Understood
+from festinger.proxy.pipeline import Attendant, NoChronicle
+from festinger.proxy.routes import route_of
+from festinger.proxy.sessions.session import Session
+from festinger.settings.tree import ProxySettings
+
+PATH = "/v1/chat/completions"
+BOTH = {"ramanujan": "server", "dobby": "agent"}
+VISIT = Visit(
+    request_id="r",
+    route=route_of(PATH),
+    target=PATH.encode(),
+    path=PATH,
+    space=MAIN_SPACE,
+    agent=DEFAULT_AGENT,
+    key=None,
+    local=True,
+    wishes=NO_WISHES,
+)
+
+
+class Logging(NoChronicle):
+    def __init__(self) -> None:
+        self.afterwards = Afterwards()
+
+    def keep(self, understood: Understood, note: Noted, session: Session) -> None:
+        self.afterwards.begin(understood, note)
+
+
+class Log:
+    """A door's memory, asked for the log of each request."""
+
+    def __init__(self, *, today: Today | None = None, **proxy: Any) -> None:
+        self._hands, self._logging = Hands(), Logging()
+        self._settings = ProxySettings(memory_deadline_ms=10_000, **proxy)
+        ids = id_maker(self._hands.clock, random.Random(3))
+        mind = Knowing(words=BOTH)
+        self._attendant = Attendant(
+            mind,
+            clock=self._hands.clock,
+            new_id=ids,
+            settings=self._settings,
+            noting=Noting(InTime(mind), new_id=ids, restate=today or Today()),
+            chronicle=self._logging,
+        )
+
+    async def of(self, *messages: dict[str, Any]) -> dict[str, Any]:
+        """What the log holds of a request with these messages."""
+        body = orjson.dumps({"model": "m", "messages": messages})
+        attended = await self._attendant.attend(VISIT, [], body, settings=self._settings)
+        assert attended.told is not None
+        passed = Passed(
+            visit=VISIT, status=200, memory=attended.told.result, reason="", before=0.001, after=0.001
+        )
+        return dict(self._logging.afterwards.line(passed, at=self._hands.clock()).details)
+
+
+def chosen(details: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(note["id"], note["why"]) for note in details["notes"]]
+
+
+@pytest.mark.requirement("P-56")
+async def test_a_note_was_chosen_because_the_request_named_it():
+    details = await Log().of(user("open ramanujan"))
+
+    assert chosen(details) == [("ramanujan [type] server", "named")]
+    assert details["cut"] == []
+
+
+@pytest.mark.requirement("P-56")
+async def test_a_note_was_chosen_because_it_changed_since_it_was_shown():
+    today = Today()
+    log = Log(today=today)
+    await log.of(*history("open ramanujan"))
+    note = NoteRef(kind="edge", id="ramanujan [type] laptop", version=2)
+    today.present["ramanujan"] = Present(line=Line(text="ramanujan: [type] laptop", notes=(note,)))
+
+    details = await log.of(*history("open ramanujan", "ask dobby"))
+
+    assert chosen(details) == [("ramanujan [type] laptop", "changed"), ("dobby [type] agent", "named")]
+
+
+@pytest.mark.requirement("P-56")
+async def test_a_note_was_chosen_because_it_stood_in_the_system_text_before():
+    log = Log(injection_position="system_end")
+    first = [system("Be brief."), user("open ramanujan")]
+    await log.of(*first)
+
+    details = await log.of(*first, assistant("Done."), user("ask dobby"))
+
+    assert chosen(details) == [("dobby [type] agent", "named"), ("ramanujan [type] server", "stood")]
+
+
+@pytest.mark.requirement("P-56")
+async def test_what_there_was_no_room_for_is_told():
+    whole = await Log().of(user("ask dobby to open ramanujan"))
+    short = await Log(recollection_max_tokens=whole["tokens"] - 1).of(user("ask dobby to open ramanujan"))
+    none = await Log(recollection_max_tokens=0).of(user("ask dobby to open ramanujan"))
+
+    assert [note["id"] for note in short["notes"]] == ["ramanujan [type] server"]
+    assert [note["id"] for note in short["cut"]] == ["dobby [type] agent"]
+    assert none["notes"] == []
+    assert [note["id"] for note in none["cut"]] == ["ramanujan [type] server", "dobby [type] agent"]

@@ -1,0 +1,137 @@
+"""Whole conversations through reading, recognising and editing, in the order in which the door does it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+import pytest
+from tests.proxy.protocols.wire import LABEL, LIMIT, assistant, system, user
+
+from festinger.ids import MAIN_SPACE, SessionId
+from festinger.proxy.context.block import Block, Standing, block, carrier, graph_line, mark_of, standing_in
+from festinger.proxy.context.edit import edited
+from festinger.proxy.loops.keys import Message, Role
+from festinger.proxy.parsed_request import why_never
+from festinger.proxy.protocols.messages import Kind, Request, Untouched, cleaning
+from festinger.proxy.protocols.parse import read
+from festinger.proxy.sessions.match import recognise
+from festinger.proxy.sessions.registry import Sessions
+from festinger.proxy.sessions.session import Caller, Reply, Session, chain_of, content_of_reply
+from festinger.text.blocks import without_blocks
+
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+DOBBY = Caller(space=MAIN_SPACE, name="dobby")
+MARK = mark_of(LABEL)
+
+
+class Desk:
+    """A door without a wire: what comes in, what goes on, and which session it was."""
+
+    def __init__(self) -> None:
+        self.sessions = Sessions(most=100, idle=timedelta(hours=1))
+        self.now = NOON
+        self.seen: list[str] = []
+        self.notes = (f"fact {n}: [type] thing" for n in range(1000))
+
+    def forward(self, tree: dict[str, Any], kind: Kind, *, reply: str = "") -> bytes:
+        self.now += timedelta(seconds=20)
+        mark = mark_of(LABEL, lambda text: self.sessions.is_ours(DOBBY, text))
+        request = read(orjson.dumps(tree), kind, rules=cleaning(mark, ["[EXTRAS]"]), limit=LIMIT)
+        assert isinstance(request, Request)
+        session = self._session(request)
+        links = chain_of(request.turns).links
+        standing = [*standing_in(request, links, session.blocks)]
+        blocks = dict(session.blocks)
+        if why_never(request) is None:
+            place = carrier(request, links, forwarded=set(session.links))
+            if not isinstance(place, Untouched):
+                fresh = self._fresh()
+                standing.append(Standing(turn=place[0], anchor=place[1], block=fresh))
+                blocks[place[1]] = fresh
+        said = Message(role=Role.ASSISTANT, text=reply)
+        told = Reply(text=reply, content=content_of_reply(said), at=self.now)
+        self.sessions.keep(
+            replace(session, links=links, blocks=blocks, replies=(*session.replies, told), at=self.now)
+        )
+        return edited(request, standing, mark=mark).body
+
+    def _session(self, request: Request) -> Session:
+        chain = chain_of(request.turns)
+        found = recognise(
+            chain,
+            request.turns,
+            live=self.sessions.alike(DOBBY, chain.head, now=self.now),
+            others=self.sessions.that_said(DOBBY, chain.contents, now=self.now),
+            now=self.now,
+        )
+        name = found.session or SessionId(f"s{len(set(self.seen)) + 1}")
+        self.seen.append(name)
+        known = self.sessions.find(DOBBY, name, now=self.now)
+        return known or Session(caller=DOBBY, id=name, at=self.now, head=chain.head)
+
+    def _fresh(self) -> Block:
+        made = block(LABEL, graph=[graph_line(next(self.notes))])
+        assert made is not None
+        return made
+
+
+def agent_zero(steps: int) -> Iterator[tuple[str, str]]:
+    """The prompts and replies of a run: results come as user sections, extras at the end of the newest one."""
+    history = "### System:\nYou are Agent Zero, and this is your manual.\n\n### User:\n"
+    history += json.dumps({"user_message": "restart gnommoweb"})
+    for step in range(steps):
+        extras = f"\n\n[EXTRAS]\n{json.dumps({'current_datetime': f'12:{step:02}'})}"
+        reply = json.dumps({"thoughts": [f"step {step}"], "tool_name": "ssh", "tool_args": {"n": step}})
+        yield history + extras + "\n\n", reply
+        result = json.dumps({"tool_name": "ssh", "tool_result": f"output {step}"})
+        history += f"\n\n### Assistant:\n{reply}\n\n### User:\n{result}"
+
+
+@pytest.mark.requirement("P-34", "P-23")
+def test_a_run_of_agent_zero_is_one_session_and_keeps_every_character():
+    desk = Desk()
+    stable = ""
+    for prompt, reply in agent_zero(30):
+        sent = orjson.loads(desk.forward({"model": "m", "prompt": prompt}, Kind.GENERATE, reply=reply))[
+            "prompt"
+        ]
+
+        assert without_blocks(sent, MARK) == prompt
+        assert sent.startswith(stable)
+        stable = sent[: sent.index("\n\n[EXTRAS]")]
+    assert set(desk.seen) == {"s1"}
+    assert stable.count("<recollection>") == 30
+
+
+@pytest.mark.requirement("P-23")
+def test_interleaved_chats_of_one_agent_stay_apart_and_keep_their_prefixes():
+    desk = Desk()
+    chats = {
+        topic: [system("You are one agent."), user(f"about {topic}")] for topic in ("ships", "shoes", "wax")
+    }
+    before: dict[str, bytes] = {}
+    for turn in range(10):
+        for topic, history in chats.items():
+            body = desk.forward({"messages": history}, Kind.CHAT, reply=f"{topic} {turn}")
+            sent = orjson.dumps(orjson.loads(body)["messages"])[:-1]
+
+            assert sent.startswith(before.get(topic, b""))
+            before[topic] = sent
+            history += [assistant(f"{topic} {turn}"), user("continue")]
+    assert desk.seen == ["s1", "s2", "s3"] * 10
+
+
+def test_an_echo_of_our_block_is_never_sent_again_nor_splits_the_session():
+    desk = Desk()
+    history: list[dict[str, Any]] = [user("hi")]
+    for turn in range(20):
+        sent = orjson.loads(desk.forward({"messages": history}, Kind.CHAT))["messages"]
+        echo = sent[-1]["content"].split("</recollection>")[0] + "</recollection>"
+
+        assert all("<recollection>" not in each["content"] for each in sent if each["role"] == "assistant")
+        assert sent[-1]["content"].count("<recollection>") == 1
+        history += [assistant(f"{echo}\n\nAnswer {turn}."), user(f"more {turn}")]
+    assert set(desk.seen) == {"s1"}

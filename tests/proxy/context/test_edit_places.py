@@ -1,0 +1,221 @@
+"""Every row of the table of places, at every position."""
+
+from typing import Any
+
+import orjson
+import pytest
+from tests.proxy.protocols.wire import LABEL, MARK, assistant, request_of, system, tool, user
+
+from festinger.proxy.context.block import Block, Line, Standing
+from festinger.proxy.context.edit import Modelfile, Position, edited, in_system, in_turn
+from festinger.proxy.protocols.messages import Kind
+
+BLOCK = Block(label=LABEL, lines=(Line(text="ramanujan: [type] server"),))
+B = BLOCK.text
+TEXT = {"type": "text", "text": B}
+PICTURE = {"type": "image", "source": {"type": "base64", "data": "AA"}}
+RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "42"}
+HELLO = {"type": "text", "text": "hello"}
+FLAT = "### System:\nBe brief.\n\n### User:\nhi\n\n### Assistant:\nyes\n\n### User:\ngo on\n\n"
+OWN = Modelfile(system="You are Mario.")
+
+
+def turn_of(tree: dict[str, Any], kind: Kind) -> dict[str, Any]:
+    request = request_of(tree, kind)
+    assert request.newest_user is not None
+    standing = Standing(turn=request.newest_user, anchor=b"", block=BLOCK)
+    found: dict[str, Any] = orjson.loads(edited(request, [standing], mark=MARK).body)
+    return found
+
+
+def system_of(
+    tree: dict[str, Any], kind: Kind, position: Position, modelfile: Modelfile | None = None
+) -> dict[str, Any]:
+    request = request_of(tree, kind)
+    result = edited(request, mark=MARK, system=BLOCK, position=position, modelfile=modelfile)
+    assert result.in_system
+    found: dict[str, Any] = orjson.loads(result.body)
+    return found
+
+
+CHATS = (Kind.CHAT, Kind.COMPLETIONS)
+
+TURNS: list[tuple[Kind, dict[str, Any], dict[str, Any]]] = [
+    *(
+        (
+            kind,
+            {"messages": [system("s"), user("a"), assistant("b"), user("hello")]},
+            {"messages": [system("s"), user("a"), assistant("b"), user(f"{B}\n\nhello")]},
+        )
+        for kind in CHATS
+    ),
+    (Kind.COMPLETIONS, {"messages": [user([PICTURE, HELLO])]}, {"messages": [user([TEXT, PICTURE, HELLO])]}),
+    (Kind.COMPLETIONS, {"messages": [user([HELLO])]}, {"messages": [user([TEXT, HELLO])]}),
+    (
+        Kind.COMPLETIONS,
+        {"messages": [user("hello"), assistant("Well,")]},
+        {"messages": [user(f"{B}\n\nhello"), assistant("Well,")]},
+    ),
+    (Kind.GENERATE, {"prompt": "hello"}, {"prompt": f"{B}\n\nhello"}),
+    (Kind.GENERATE, {"prompt": FLAT}, {"prompt": FLAT.replace("go on", f"{B}\n\ngo on")}),
+    (Kind.MESSAGES, {"messages": [user("hello")]}, {"messages": [user(f"{B}\n\nhello")]}),
+    (Kind.MESSAGES, {"messages": [user([HELLO])]}, {"messages": [user([TEXT, HELLO])]}),
+    (
+        Kind.MESSAGES,
+        {"messages": [user([RESULT, RESULT, PICTURE, HELLO])]},
+        {"messages": [user([RESULT, RESULT, TEXT, PICTURE, HELLO])]},
+    ),
+    (
+        Kind.MESSAGES,
+        {"messages": [user("hello"), assistant("b"), user([RESULT])]},
+        {"messages": [user(f"{B}\n\nhello"), assistant("b"), user([RESULT])]},
+    ),
+    (Kind.RESPONSES, {"input": "hello"}, {"input": f"{B}\n\nhello"}),
+    (
+        Kind.RESPONSES,
+        {"input": [user("a"), user([{"type": "input_text", "text": "hello"}])]},
+        {
+            "input": [
+                user("a"),
+                user([{"type": "input_text", "text": B}, {"type": "input_text", "text": "hello"}]),
+            ]
+        },
+    ),
+    (Kind.RESPONSES, {"input": [user("hello")]}, {"input": [user(f"{B}\n\nhello")]}),
+]
+
+
+@pytest.mark.requirement("P-34")
+@pytest.mark.parametrize(("kind", "tree", "wanted"), TURNS)
+def test_in_the_turn_the_block_stands_before_the_newest_words_of_the_user(
+    kind: Kind, tree: dict[str, Any], wanted: dict[str, Any]
+):
+    assert turn_of({"model": "m", **tree}, kind) == {"model": "m", **wanted}
+
+
+SYSTEMS: list[tuple[Kind, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    *(
+        (
+            kind,
+            {"messages": [system("Be brief."), user("a")]},
+            {"messages": [system(f"{B}\n\nBe brief."), user("a")]},
+            {"messages": [system(f"Be brief.\n\n{B}"), user("a")]},
+        )
+        for kind in CHATS
+    ),
+    (
+        Kind.COMPLETIONS,
+        {"messages": [{"role": "developer", "content": [HELLO]}, user("a")]},
+        {"messages": [{"role": "developer", "content": [TEXT, HELLO]}, user("a")]},
+        {"messages": [{"role": "developer", "content": [HELLO, TEXT]}, user("a")]},
+    ),
+    (
+        Kind.CHAT,
+        {"messages": [user("a")]},
+        {"messages": [system(f"{B}\n\nYou are Mario."), user("a")]},
+        {"messages": [system(f"{B}\n\nYou are Mario."), user("a")]},
+    ),
+    (
+        Kind.GENERATE,
+        {"prompt": FLAT},
+        {"prompt": FLAT.replace("Be brief.", f"{B}\n\nBe brief.")},
+        {"prompt": FLAT.replace("Be brief.", f"Be brief.\n\n{B}")},
+    ),
+    (
+        Kind.GENERATE,
+        {"prompt": "a", "system": "Be brief."},
+        {"prompt": "a", "system": f"{B}\n\nBe brief."},
+        {"prompt": "a", "system": f"Be brief.\n\n{B}"},
+    ),
+    (
+        Kind.GENERATE,
+        {"prompt": "a"},
+        {"prompt": "a", "system": f"You are Mario.\n\n{B}"},
+        {"prompt": "a", "system": f"You are Mario.\n\n{B}"},
+    ),
+    (
+        Kind.MESSAGES,
+        {"system": "Be brief.", "messages": [user("a")]},
+        {"system": f"{B}\n\nBe brief.", "messages": [user("a")]},
+        {"system": f"Be brief.\n\n{B}", "messages": [user("a")]},
+    ),
+    (
+        Kind.MESSAGES,
+        {"system": [HELLO], "messages": [user("a")]},
+        {"system": [TEXT, HELLO], "messages": [user("a")]},
+        {"system": [HELLO, TEXT], "messages": [user("a")]},
+    ),
+    (
+        Kind.RESPONSES,
+        {"instructions": "Be brief.", "input": "a"},
+        {"instructions": f"{B}\n\nBe brief.", "input": "a"},
+        {"instructions": f"Be brief.\n\n{B}", "input": "a"},
+    ),
+]
+
+
+@pytest.mark.requirement("P-32", "P-34")
+@pytest.mark.parametrize(("kind", "tree", "at_start", "at_end"), SYSTEMS)
+def test_in_the_system_text_the_block_stands_at_its_start_or_its_end(
+    kind: Kind, tree: dict[str, Any], at_start: dict[str, Any], at_end: dict[str, Any]
+):
+    tree = {"model": "m", **tree}
+
+    assert system_of(tree, kind, Position.SYSTEM_START, OWN) == {"model": "m", **at_start}
+    assert system_of(tree, kind, Position.SYSTEM_END, OWN) == {"model": "m", **at_end}
+
+
+@pytest.mark.parametrize("modelfile", [None, Modelfile(system="s", has_messages=True)])
+@pytest.mark.parametrize("kind", [Kind.CHAT, Kind.COMPLETIONS, Kind.GENERATE])
+def test_a_system_text_of_the_model_that_is_not_known_is_never_hidden(
+    kind: Kind, modelfile: Modelfile | None
+):
+    tree = {"prompt": "a"} if kind is Kind.GENERATE else {"messages": [user("a")]}
+    request = request_of(tree, kind)
+
+    assert in_system(request, B, position=Position.SYSTEM_START, modelfile=modelfile) is None
+    assert not edited(request, mark=MARK, system=BLOCK, position=Position.SYSTEM_START).in_system
+
+
+def test_there_is_never_a_second_system_message():
+    tree = {"messages": [user("a"), system("in the middle"), user("b")]}
+
+    found = system_of(tree, Kind.CHAT, Position.SYSTEM_START, OWN)
+
+    assert [message["role"] for message in found["messages"]] == ["user", "system", "user"]
+    assert found["messages"][1]["content"] == f"{B}\n\nin the middle"
+
+
+def test_a_message_without_content_has_no_place():
+    request = request_of({"messages": [{"role": "user", "images": ["AA"]}]}, Kind.CHAT)
+
+    assert in_turn(request, request.turns[0], B) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "tree", "wanted"),
+    [
+        (Kind.CHAT, {"messages": [tool("42")]}, {"messages": [tool(f"{B}\n\n42")]}),
+        (Kind.MESSAGES, {"messages": [user([RESULT])]}, {"messages": [user([RESULT, TEXT])]}),
+        (
+            Kind.RESPONSES,
+            {"input": [{"type": "function_call_output", "call_id": "c", "output": "42"}]},
+            {"input": [{"type": "function_call_output", "call_id": "c", "output": f"{B}\n\n42"}]},
+        ),
+    ],
+)
+def test_the_result_of_a_tool_can_carry_a_block_where_that_is_wanted(
+    kind: Kind, tree: dict[str, Any], wanted: dict[str, Any]
+):
+    request = request_of(tree, kind)
+    standing = Standing(turn=request.turns[-1], anchor=b"", block=BLOCK)
+
+    assert orjson.loads(edited(request, [standing], mark=MARK).body) == wanted
+
+
+@pytest.mark.requirement("P-34")
+def test_a_header_in_what_a_user_wrote_shifts_the_split_and_never_the_text():
+    prompt = FLAT + "### User:\nI wrote\n\n### System:\nin my text\n\n"
+    result = turn_of({"prompt": prompt}, Kind.GENERATE)
+
+    assert result["prompt"].replace(f"{B}\n\n", "") == prompt

@@ -1,0 +1,33 @@
+"""A service that may hang is asked only so many questions at once."""
+
+import asyncio
+
+from festinger.proxy.context.fetch import MOST_OPEN, Questions
+from festinger.runtime.lifecycle import Background
+
+
+async def answer() -> str:
+    return "answer"
+
+
+async def hang() -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+async def test_open_questions_are_limited():
+    questions, beside = Questions(), Background()
+
+    asked = [questions.ask(hang(), beside=beside) for _ in range(MOST_OPEN + 1)]
+
+    assert [each is not None for each in asked] == [*[True] * MOST_OPEN, False]
+    await beside.stop()
+
+
+async def test_an_answered_question_makes_room_for_the_next():
+    questions, beside = Questions(), Background()
+    for _ in range(MOST_OPEN + 1):
+        task = questions.ask(answer(), beside=beside)
+        assert task is not None
+        assert await task == "answer"
+        await asyncio.sleep(0)

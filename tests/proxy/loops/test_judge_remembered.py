@@ -1,0 +1,112 @@
+"""A loop is seen although the agent shortens its history, and nothing is counted twice."""
+
+import pytest
+from tests.proxy.loops.histories import SETTINGS, SYSTEM, did, framework, person, task
+
+from festinger.proxy.loops.history import Item, Keys, steps_of, worst
+from festinger.proxy.loops.judge import (
+    NOTHING,
+    Arrival,
+    Remembered,
+    continued,
+    is_counted,
+    person_key,
+    remember,
+)
+from festinger.proxy.loops.keys import Message
+
+LOOK = did("look", {"at": 1}, "nothing")
+OTHER = did("ask", {"who": "me"}, "no")
+
+
+class Session:
+    """Requests of one session, one after the other."""
+
+    def __init__(self) -> None:
+        self.keys = Keys()
+        self.kept: Remembered = NOTHING
+
+    def asks(self, history: list[Message], **arrival: float) -> int:
+        found = Arrival(length=len(history), **arrival)  # type: ignore[arg-type]
+        here = steps_of(history, self.keys)
+        who = person_key(history)
+        done: list[Item]
+        done, _ = continued(self.kept, here, person=who, length=len(history))
+        if is_counted(found, self.kept, here):
+            self.kept = remember(done, person=who, in_history=len(here), length=len(history))
+        else:
+            done = list(self.kept.steps)
+        repeat = worst(done, SETTINGS)
+        return repeat.level if repeat else 0
+
+
+@pytest.mark.requirement("P-60")
+def test_a_history_that_was_compacted_goes_on_where_it_was():
+    session = Session()
+    for count in (1, 2, 3, 4):
+        session.asks(task(*[LOOK] * count))
+    compacted = [SYSTEM, framework("Summary: it looked around."), *LOOK, *LOOK]
+
+    assert session.asks(compacted) == 3
+    assert session.asks([*compacted, *LOOK]) == 4
+
+
+@pytest.mark.requirement("P-60")
+def test_a_summary_in_the_role_of_a_person_does_not_hide_the_loop():
+    session = Session()
+    for count in (1, 2, 3, 4):
+        session.asks(task(*[LOOK] * count))
+
+    assert session.asks([SYSTEM, person("Summary of the work so far."), *LOOK, *LOOK]) == 3
+
+
+@pytest.mark.requirement("P-60")
+def test_after_compaction_another_step_still_recovers():
+    session = Session()
+    for count in (1, 2, 3, 4):
+        session.asks(task(*[LOOK] * count))
+
+    assert session.asks([SYSTEM, framework("Summary."), *LOOK, *OTHER]) == 0
+
+
+@pytest.mark.requirement("P-63")
+def test_a_new_word_of_a_person_is_a_new_task():
+    session = Session()
+    for count in range(1, 7):
+        session.asks(task(*[LOOK] * count))
+
+    assert session.asks([*task(*[LOOK] * 6), person("Stop that.")]) == 0
+    assert session.asks([SYSTEM, person("Something new."), *OTHER]) == 0
+
+
+@pytest.mark.requirement("P-63")
+def test_interleaved_sessions_count_apart():
+    one, other = Session(), Session()
+    levels = [(one.asks(task(*[LOOK] * n)), other.asks(task(*[OTHER] * n))) for n in range(1, 5)]
+
+    assert levels == [(0, 0), (0, 0), (1, 1), (2, 2)]
+
+
+@pytest.mark.requirement("P-62")
+def test_retries_resent_and_side_requests_change_nothing():
+    session = Session()
+    for count in (1, 2, 3):
+        session.asks(task(*[LOOK] * count))
+    kept = session.kept
+    longer = task(*[LOOK] * 4)
+
+    assert [session.asks(longer, retry=n) for n in (1, 2, 3)] == [1, 1, 1]
+    assert session.asks(longer, failed_before=9.5) == 1
+    assert session.asks(longer, is_side=True) == 1
+    assert session.asks(task(*[LOOK] * 3)) == 1
+    assert session.kept == kept
+    assert session.asks(longer, failed_before=10.5) == 2
+
+
+@pytest.mark.requirement("P-60")
+def test_only_the_last_sixty_steps_are_kept():
+    session = Session()
+    session.asks(task(*(did("look", {"at": n}, "x") for n in range(90))))
+
+    assert len(session.kept.steps) == 60
+    assert session.kept.count == 90
