@@ -8,7 +8,7 @@ from tests.cli.shell import PATIENCE_S, Shell
 from typer import Exit
 
 from festinger.cli.command import run
-from festinger.cli.desk import Desk
+from festinger.cli.context import Desk
 from festinger.errors import BadInput, FestingerError, NotFound, Refused, StoreDown
 
 

@@ -5,7 +5,7 @@ import signal
 import pytest
 from tests.cli.shell import Shell, patiently
 
-from festinger.cli.desk import Desk
+from festinger.cli.context import Desk
 
 CUE = "when does the harbour office open?"
 HARBOUR = "The harbour office of Lisgate opens at 0730"

@@ -104,7 +104,7 @@ def test_version_loads_no_room():
 @pytest.mark.requirement("P-01")
 def test_what_stands_before_the_open_port_loads_no_embedder_no_jobs_and_no_models():
     code = (
-        "import sys, festinger.cli.serve\n"
+        "import sys, festinger.cli.commands.serve\n"
         "print([name for name in ('numpy', 'procrastinate', 'pydantic_ai', 'jinja2', 'festinger.runtime.app') "
         "if name in sys.modules])"
     )

@@ -16,9 +16,9 @@ import aiohttp
 from tests.runtime.house import Hands, fixed_tools, quietly, settings_of
 from tests.stories.model import Model, serving_model
 
-from festinger.cli.house import House
-from festinger.cli.porch import Porch
-from festinger.cli.running import Running, running
+from festinger.cli.early_server import Porch
+from festinger.cli.run import Running, running
+from festinger.cli.server import House
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.worker import Crew
 from festinger.proxy.transport.server import close_sockets, open_sockets

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from festinger.cli.desk import Desk
+from festinger.cli.context import Desk
 from festinger.errors import BadInput
 
 if TYPE_CHECKING:

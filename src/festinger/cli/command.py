@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.cli.desk import Desk
+from festinger.cli.context import Desk
 from festinger.cli.signals import TERMINATED, cancelled_by_sigterm
 from festinger.errors import BadInput, FestingerError
 from festinger.settings.deployment import KEY_VARIABLE

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import typer
 
+from festinger.cli.backends.world import outlook
 from festinger.cli.command import command
-from festinger.cli.desk import Desk
-from festinger.cli.outlook import outlook
-from festinger.cli.world import UNREACHABLE_EXIT, Fact, facts_of, tell_of_facts
+from festinger.cli.commands.world import UNREACHABLE_EXIT, Fact, facts_of, tell_of_facts
+from festinger.cli.context import Desk
 from festinger.errors import ServerAway
 
 HERE = "http://127.0.0.1:11435"

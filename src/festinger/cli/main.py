@@ -30,10 +30,10 @@ FAMILIES = {
     "iknowthat": ("world", "State a fact of the shared world."),
     "concept": ("world", "All that is known of a word, and why."),
     "conflicts": ("world", "Facts that cannot both stand: see and decide them."),
-    "forget": ("forgetting", "Erase memories, what derives from them, and their words."),
-    "repair": ("forgetting", "Take back all that came from one source, and what it did."),
-    "refusals": ("forgetting", "What was not learnt, and why."),
-    "reembed": ("forgetting", "Have every memory embedded again by the present model."),
+    "forget": ("forget", "Erase memories, what derives from them, and their words."),
+    "repair": ("forget", "Take back all that came from one source, and what it did."),
+    "refusals": ("forget", "What was not learnt, and why."),
+    "reembed": ("forget", "Have every memory embedded again by the present model."),
     "resolve": ("world", "Resolve conflicts now."),
     "outcomes": ("outcomes", "What became of memories that were brought to mind."),
     "inbox": ("inbox", "What waits for a person: proposals, pairs and tasks."),
@@ -80,7 +80,7 @@ class Commands(MutableMapping[str, Any]):
             family = typer.Typer(rich_markup_mode=None if self._plain else "rich")
             # A callback makes it a group, however few commands the family has.
             family.callback()(lambda: None)
-            import_module(f"festinger.cli.{FAMILIES[name][0]}").register(family)
+            import_module(f"festinger.cli.commands.{FAMILIES[name][0]}").register(family)
             self._made |= get_group(family).commands
         return self._made[name]
 

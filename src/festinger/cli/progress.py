@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from festinger.cli.desk import Desk
-from festinger.cli.plain import one_line
+from festinger.cli.context import Desk
+from festinger.cli.terminal import one_line
 from festinger.clock import Stopwatch, system_stopwatch
 
 LINE_EVERY_SECONDS = 10.0

@@ -19,8 +19,8 @@ from festinger.bench.house import throw_away_home
 from festinger.bench.load import Connection, connect
 from festinger.bench.run import throw_away_folder
 from festinger.cli.demos.model import HOST, ScriptedModel, answering
-from festinger.cli.porch import Porch
-from festinger.cli.running import Running, running
+from festinger.cli.early_server import Porch
+from festinger.cli.run import Running, running
 from festinger.clock import system_stopwatch
 from festinger.errors import Unavailable
 from festinger.ids import MAIN_SPACE, id_maker

@@ -1,0 +1,1 @@
+"""Where a command gets its data: a running server, or the store opened directly."""

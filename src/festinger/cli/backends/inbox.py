@@ -1,0 +1,226 @@
+"""From where does a command take the inbox?
+
+From the store that it opens itself, or through a running server that it asks. Both give the same documents, so a
+command shows the same either way. Who speaks differs: whoever sits at a terminal with the store is its owner, known by
+the user of this machine; at a server one is whoever the key says.
+"""
+
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote
+
+from festinger.cli.backends.world import Document, as_sent
+from festinger.cli.client import who
+from festinger.cli.context import Desk
+from festinger.ids import AgentId, Origin, SessionId, cause, read_id
+
+if TYPE_CHECKING:
+    from festinger.proxy.remote_client import Remote
+    from festinger.services.reviews import Review, Words
+
+API = "/admin/api"
+PROPOSALS = f"{API}/proposals"
+REVIEWERS = f"{API}/reviewers"
+
+Query = Mapping[str, str]
+"""Which proposals are asked for, by the names of the API."""
+
+
+class Tray(Protocol):
+    """The inbox as commands see it."""
+
+    async def overview(self) -> Document: ...
+    async def proposals(self, query: Query, *, limit: int) -> list[Document]: ...
+    async def card(self, id_: str) -> Document: ...
+    async def explain(self, a: str, b: str) -> Document: ...
+    async def propose(self, draft: Document) -> Document: ...
+    async def promote(self, *, dry_run: bool) -> Document: ...
+    async def decide(self, id_: str, said: Document) -> Document: ...
+    async def decide_many(self, ids: Sequence[str], said: Document) -> Document: ...
+    async def deed(self, id_: str, name: str) -> Document: ...
+    async def pairs(self) -> list[Document]: ...
+    async def decide_pair(self, id_: str, *, accept: bool) -> Document: ...
+    async def tasks(self, *, state: str) -> list[Document]: ...
+    async def close_task(self, id_: str, *, state: str) -> Document: ...
+    async def reviewers(self) -> list[Document]: ...
+    async def add_reviewer(self, name: str, identities: Mapping[str, list[str]]) -> Document: ...
+    async def send_away(self, name: str) -> Document: ...
+    async def codes(self, name: str) -> Document: ...
+
+
+@asynccontextmanager
+async def tray(desk: Desk) -> AsyncIterator[Tray]:
+    """The inbox of the desk's space: at its server if it names one, else in the store."""
+    if desk.server is not None:
+        from festinger.proxy.remote_client import remote
+
+        async with remote(desk.server, space=desk.space, key=desk.key) as server:
+            yield FromServer(server=server)
+        return
+    from festinger.proposals.model import Author, Channel, Proof
+    from festinger.services.reviews import Review
+
+    async with desk.app() as app:
+        name = who().removeprefix("cli:")
+        author = Author(name=name, proof=Proof.UID, id=str(os.getuid()))
+        review = Review(app=app, space=desk.space_in(app), author=author, channel=Channel.CLI)
+        yield FromStore(review=review, agent=AgentId(desk.agent))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromServer:
+    server: "Remote"
+
+    async def overview(self) -> Document:
+        return await self._ask("GET", f"{API}/inbox")
+
+    async def proposals(self, query: Query, *, limit: int) -> list[Document]:
+        return list((await self._ask("GET", PROPOSALS, limit=str(limit), **query))["items"])
+
+    async def card(self, id_: str) -> Document:
+        return await self._ask("GET", f"{PROPOSALS}/{_part(id_)}")
+
+    async def explain(self, a: str, b: str) -> Document:
+        return await self._ask("GET", f"{PROPOSALS}/{_part(a)}/compare/{_part(b)}")
+
+    async def propose(self, draft: Document) -> Document:
+        return await self._ask("POST", PROPOSALS, body=draft)
+
+    async def promote(self, *, dry_run: bool) -> Document:
+        return await self._ask("POST", f"{PROPOSALS}/promote", body={"dry_run": dry_run})
+
+    async def decide(self, id_: str, said: Document) -> Document:
+        return await self._ask("POST", f"{PROPOSALS}/{_part(id_)}/verdict", body=said)
+
+    async def decide_many(self, ids: Sequence[str], said: Document) -> Document:
+        return await self._ask("POST", f"{PROPOSALS}/verdicts", body={**said, "ids": list(ids)})
+
+    async def deed(self, id_: str, name: str) -> Document:
+        return await self._ask("POST", f"{PROPOSALS}/{_part(id_)}/{name}")
+
+    async def pairs(self) -> list[Document]:
+        return list((await self._ask("GET", f"{PROPOSALS}/pairs"))["items"])
+
+    async def decide_pair(self, id_: str, *, accept: bool) -> Document:
+        return await self._ask("POST", f"{PROPOSALS}/pairs/{_part(id_)}", body={"accept": accept})
+
+    async def tasks(self, *, state: str) -> list[Document]:
+        return list((await self._ask("GET", f"{PROPOSALS}/tasks", state=state))["items"])
+
+    async def close_task(self, id_: str, *, state: str) -> Document:
+        return await self._ask("POST", f"{PROPOSALS}/tasks/{_part(id_)}", body={"state": state})
+
+    async def reviewers(self) -> list[Document]:
+        return list((await self._ask("GET", REVIEWERS))["items"])
+
+    async def add_reviewer(self, name: str, identities: Mapping[str, list[str]]) -> Document:
+        return await self._ask("POST", REVIEWERS, body={"name": name, "identities": dict(identities)})
+
+    async def send_away(self, name: str) -> Document:
+        return await self._ask("DELETE", f"{REVIEWERS}/{_part(name)}")
+
+    async def codes(self, name: str) -> Document:
+        return await self._ask("POST", f"{REVIEWERS}/{_part(name)}/codes")
+
+    async def _ask(self, method: str, path: str, *, body: Any = None, **query: str) -> Document:
+        found: Document = await self.server.ask(method, path, body=body, **query)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromStore:
+    review: "Review"
+    agent: AgentId
+
+    async def overview(self) -> Document:
+        return as_sent(await self.review.overview())
+
+    async def proposals(self, query: Query, *, limit: int) -> list[Document]:
+        from festinger.services.reviews import wanted
+
+        return [as_sent(each) for each in await self.review.listed(wanted(query, limit=limit))]
+
+    async def card(self, id_: str) -> Document:
+        return as_sent(await self.review.card(await self.review.find(id_)))
+
+    async def explain(self, a: str, b: str) -> Document:
+        return as_sent(await self.review.explain(await self.review.find(a), await self.review.find(b)))
+
+    async def propose(self, draft: Document) -> Document:
+        from festinger.services.reviews import suggestion
+
+        tools = self.review.app.tools
+        now = tools.clock()
+        person = cause(agent=self.agent, session=SessionId(who()), origin=Origin.PERSON, at=now)
+        said = suggestion(draft, cause=person, at=now, source=str(tools.new_id()))
+        return as_sent(await self.review.propose(said, approve=bool(draft.get("approve"))))
+
+    async def promote(self, *, dry_run: bool) -> Document:
+        return as_sent(await self.review.promote(dry_run=dry_run))
+
+    async def decide(self, id_: str, said: Document) -> Document:
+        from festinger.proposals.model import kind_of
+
+        proposal = await self.review.find(id_)
+        return as_sent(await self.review.decide(proposal, kind_of(said["verdict"]), _words(said)))
+
+    async def decide_many(self, ids: Sequence[str], said: Document) -> Document:
+        from festinger.proposals.model import kind_of
+
+        found = [await self.review.find(each) for each in ids]
+        return as_sent(await self.review.decide_many(found, kind_of(said["verdict"]), _words(said)))
+
+    async def deed(self, id_: str, name: str) -> Document:
+        deeds = {"undo": self.review.undo, "rebuild": self.review.rebuild, "release": self.review.release}
+        return as_sent(await deeds[name](await self.review.find(id_)))
+
+    async def pairs(self) -> list[Document]:
+        return [as_sent(each) for each in await self.review.pairs()]
+
+    async def decide_pair(self, id_: str, *, accept: bool) -> Document:
+        return as_sent(await self.review.decide_pair(read_id(id_), accept=accept))
+
+    async def tasks(self, *, state: str) -> list[Document]:
+        from festinger.proposals.verdicts.tasks import TaskState
+
+        wanted = None if state == "all" else TaskState(state)
+        return [as_sent(each) for each in await self.review.tasks(state=wanted)]
+
+    async def close_task(self, id_: str, *, state: str) -> Document:
+        from festinger.proposals.verdicts.tasks import TaskState
+
+        return as_sent(await self.review.close_task(read_id(id_), TaskState(state)))
+
+    async def reviewers(self) -> list[Document]:
+        return [as_sent(each) for each in await self.review.reviewers()]
+
+    async def add_reviewer(self, name: str, identities: Mapping[str, list[str]]) -> Document:
+        return as_sent(await self.review.add_reviewer(name, identities))
+
+    async def send_away(self, name: str) -> Document:
+        return as_sent(await self.review.send_away(name))
+
+    async def codes(self, name: str) -> Document:
+        return as_sent(await self.review.new_codes(name))
+
+
+def _words(said: Document) -> "Words":
+    from festinger.clock import read_moment
+    from festinger.services.reviews import Words
+
+    until = said.get("until")
+    return Words(
+        note=said.get("note", ""),
+        of=said.get("of", ""),
+        until=read_moment(until) if until else None,
+        edits=said.get("edits"),
+        word=said.get("word", ""),
+        seen=said.get("seen", ()),
+    )
+
+
+def _part(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,265 @@
+"""From where does a command take memories?
+
+From the store that it opens itself, or through a running server that it asks. Both give the same documents, so a
+command shows the same either way. Who speaks differs: whoever sits at a terminal with the store is its owner and may
+say whose word something is; at a server one is whoever the key says.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote
+
+import orjson
+
+from festinger.cli.backends.world import SERVER_PAGE, Document, as_sent
+from festinger.cli.client import connect, who
+from festinger.cli.context import Desk
+from festinger.ids import DEFAULT_AGENT, AgentId, SessionId, SpaceId, read_id
+
+if TYPE_CHECKING:
+    from festinger.client.memory import Memory
+    from festinger.memory.deps import Desk as MemoryDesk
+    from festinger.memory.learn.statement import Given
+    from festinger.proxy.remote_client import Remote
+    from festinger.runtime.app import App
+
+API = "/admin/api"
+
+Query = Mapping[str, str]
+"""What a list is asked for, by the names of the API."""
+
+
+class Shelf(Protocol):
+    """Memories as commands see them."""
+
+    async def learn(self, statement: Document) -> Document: ...
+    async def learn_many(self, statements: Sequence[Document]) -> list[Document]: ...
+    async def memories(self, query: Query, *, limit: int) -> list[Document]: ...
+    async def memory(self, id_: str) -> Document: ...
+    async def release(self, id_: str) -> Document: ...
+    async def why(self, id_: str) -> Document: ...
+    async def history(self, id_: str) -> Document: ...
+    async def changes(self, query: Query, *, limit: int) -> list[Document]: ...
+    async def undo(self, id_: str) -> Document: ...
+    async def judgements(self, query: Query, *, limit: int) -> list[Document]: ...
+    async def answer(self, id_: str, relation: str, *, note: str) -> Document: ...
+
+
+@asynccontextmanager
+async def shelf(desk: Desk, *, learns: bool = False) -> AsyncIterator[Shelf]:
+    """The memories of the desk's space: at a server, the one on this home if none is named, else in the store."""
+    async with connect(desk, find=True) as server:
+        if server is not None:
+            yield FromServer(server=server, agent=desk.agent)
+            return
+    from festinger.runtime.app import Start
+
+    async with desk.app(start=Start(providers=learns)) as app:
+        yield FromStore(app=app, space=desk.space_in(app), agent=AgentId(desk.agent))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromServer:
+    server: "Remote"
+    agent: str
+
+    @property
+    def _as_agent(self) -> dict[str, str]:
+        return {} if self.agent == DEFAULT_AGENT else {"agent": self.agent}
+
+    async def learn(self, statement: Document) -> Document:
+        return await self._ask("POST", "/memories", body=statement)
+
+    async def learn_many(self, statements: Sequence[Document]) -> list[Document]:
+        lines = [orjson.dumps(each) for each in statements]
+        answers = self.server.ask_lines(f"{API}/memories/batch", lines, **self._as_agent)
+        return [each async for each in answers]
+
+    async def memories(self, query: Query, *, limit: int) -> list[Document]:
+        return await self._all("/memories", query, limit=limit)
+
+    async def memory(self, id_: str) -> Document:
+        return await self._ask("GET", f"/memories/{quote(id_, safe='')}")
+
+    async def release(self, id_: str) -> Document:
+        released = await self._ask("POST", f"/memories/{quote(id_, safe='')}/release")
+        memory: Document = released["memory"]
+        return memory
+
+    async def why(self, id_: str) -> Document:
+        return await self._ask("GET", f"/memories/{quote(id_, safe='')}/why")
+
+    async def history(self, id_: str) -> Document:
+        return await self._ask("GET", f"/memories/{quote(id_, safe='')}/history")
+
+    async def changes(self, query: Query, *, limit: int) -> list[Document]:
+        return await self._all("/changes", query, limit=limit)
+
+    async def undo(self, id_: str) -> Document:
+        return await self._ask("POST", f"/changes/{quote(id_, safe='')}/undo")
+
+    async def judgements(self, query: Query, *, limit: int) -> list[Document]:
+        return await self._all("/judgements", query, limit=limit)
+
+    async def answer(self, id_: str, relation: str, *, note: str) -> Document:
+        body = {"relation": relation, "note": note}
+        return await self._ask("POST", f"/judgements/{quote(id_, safe='')}", body=body)
+
+    async def _ask(self, method: str, path: str, *, body: Any = None) -> Document:
+        found: Document = await self.server.ask(method, API + path, body=body, **self._as_agent)
+        return found
+
+    async def _all(self, path: str, query: Query, *, limit: int) -> list[Document]:
+        found: list[Document] = []
+        asked = {**self._as_agent, **query}
+        while len(found) < limit:
+            size = min(limit - len(found), SERVER_PAGE)
+            page = await self.server.ask("GET", API + path, limit=str(size), **asked)
+            found += page["items"]
+            if page["next"] is None:
+                break
+            asked["cursor"] = page["next"]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromStore:
+    app: "App"
+    space: SpaceId
+    agent: AgentId
+
+    @property
+    def _memory(self) -> "Memory":
+        from festinger.client.memory import Memory
+
+        return Memory(space=self.space, agent=self.agent, session=SessionId(who()), _app=self.app)
+
+    async def learn(self, statement: Document) -> Document:
+        from festinger.memory.learn.decision import Action
+        from festinger.memory.learn.result import refusal_of
+
+        learned = await self._memory.learn(**_dated(statement))
+        if learned.action is Action.REFUSED:
+            raise refusal_of(learned)
+        return as_sent(learned.as_json())
+
+    async def learn_many(self, statements: Sequence[Document]) -> list[Document]:
+        """What became of each; one that cannot be read has its own error and stops no other."""
+        from festinger.errors import FestingerError
+        from festinger.memory.learn.batch import failed
+        from festinger.memory.learn.statement import Given
+
+        read: list[Given | FestingerError] = []
+        for each in statements:
+            try:
+                read.append(self._given(each))
+            except FestingerError as error:
+                read.append(error)
+        fit = [each for each in read if isinstance(each, Given)]
+        learned = iter(await self._memory.learn_many(fit))
+        done = [next(learned) if isinstance(each, Given) else failed(each) for each in read]
+        return [as_sent(each.as_json()) for each in done]
+
+    def _given(self, statement: Document) -> "Given":
+        from festinger.client.episodes import origin_of
+        from festinger.errors import BadInput
+        from festinger.ids import MemoryId, Origin
+        from festinger.memory.learn.statement import Given
+
+        fields = _dated(statement)
+        origin = origin_of(fields.pop("origin", Origin.PERSON))
+        fields["tags"] = tuple(fields.get("tags", ()))
+        fields["derived_from"] = tuple(MemoryId(read_id(each)) for each in fields.get("derived_from", ()))
+        try:
+            return Given(origin=origin, **fields)
+        except TypeError as error:
+            raise BadInput(
+                f"This is no statement: {error}.", hint="Write `text`, and what you know of it."
+            ) from error
+
+    async def memories(self, query: Query, *, limit: int) -> list[Document]:
+        from festinger.memory.model import Place
+        from festinger.memory.query import LONGEST_PAGE, page, wanted_in
+
+        place = Place(space=self.space, agent=self.agent, session=SessionId(who()))
+        wanted = replace(wanted_in(query), everybodys=self.agent == DEFAULT_AGENT)
+        found: list[Document] = []
+        after = None
+        while len(found) < limit:
+            size = min(limit - len(found), LONGEST_PAGE)
+            listed = await page(self._desk, place, wanted, after=after, limit=size)
+            found += [as_sent(each.as_json()) for each in listed]
+            if len(listed) < size:
+                break
+            after = listed[-1].seq
+        return found
+
+    async def memory(self, id_: str) -> Document:
+        return as_sent((await (await self._eyes(id_)).get(id_)).as_json())
+
+    async def release(self, id_: str) -> Document:
+        return as_sent((await self._memory.release(id_, by=who())).memory.as_json())
+
+    async def why(self, id_: str) -> Document:
+        return as_sent((await (await self._eyes(id_)).why(id_)).as_json())
+
+    async def history(self, id_: str) -> Document:
+        return as_sent((await (await self._eyes(id_)).history(id_)).as_json())
+
+    async def _eyes(self, id_: str) -> "Memory":
+        """The handle of whoever sees a memory: the owner of the store sees each as its own agent does."""
+        from festinger.memory.changes import find, meant
+
+        if self.agent != DEFAULT_AGENT:
+            return self._memory
+        memory = await meant(self._desk, self.space, id_)
+        async with self.app.store.transaction() as transaction:
+            owner = (await find(transaction, self.space, memory)).agent_id
+        return self._memory.for_agent(owner) if owner else self._memory
+
+    async def changes(self, query: Query, *, limit: int) -> list[Document]:
+        from festinger.memory.changes import list_changes, meant, op_of
+
+        subject = query.get("subject")
+        found = await list_changes(
+            self._desk,
+            self.space,
+            ops=[op_of(query["op"])] if "op" in query else (),
+            memory=await meant(self._desk, self.space, subject) if subject else None,
+            limit=limit,
+        )
+        return [as_sent(each.as_json()) for each in found]
+
+    async def undo(self, id_: str) -> Document:
+        return as_sent((await self._memory.undo(id_, by=who())).as_json())
+
+    async def judgements(self, query: Query, *, limit: int) -> list[Document]:
+        from festinger.runtime.review.queue import judgements
+
+        final = {"true": True, "false": False}.get(query.get("final", ""))
+        found = await judgements(self.app, self.space, final=final, limit=limit)
+        return [as_sent(each) for each in found]
+
+    async def answer(self, id_: str, relation: str, *, note: str) -> Document:
+        from festinger.runtime.review.queue import answer_question, judgement
+
+        wanted = read_id(id_)
+        done = await answer_question(self.app, self.space, wanted, relation, by=who(), note=note)
+        return as_sent(done.as_json() | {"question": await judgement(self.app, self.space, wanted)})
+
+    @property
+    def _desk(self) -> "MemoryDesk":
+        return self.app.memory.desk
+
+
+def _dated(statement: Document) -> Document:
+    """A statement with its moments as moments."""
+    from festinger.clock import read_moment
+
+    found = dict(statement)
+    for name in ("event_time", "valid_from"):
+        if isinstance(found.get(name), str):
+            found[name] = read_moment(found[name])
+    return found

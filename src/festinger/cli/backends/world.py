@@ -1,0 +1,224 @@
+"""From where does a command look at the world?
+
+From the store that it opens itself, or through a running server that it asks. Both give the same documents, so a
+command shows the same either way. Who speaks differs: whoever sits at a terminal with the store is its owner; at a
+server one is whoever the key says.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote
+
+import orjson
+
+from festinger.cli.client import connect, who
+from festinger.cli.context import Desk
+from festinger.ids import DEFAULT_AGENT, AgentId, Cause, Origin, SessionId, SpaceId, cause, read_id
+
+if TYPE_CHECKING:
+    from festinger.proxy.remote_client import Remote
+    from festinger.runtime.app import App
+    from festinger.world.conflicts import Conflict
+
+Document = dict[str, Any]
+
+EVERY_STATUS = ("pending", "resolved", "dismissed")
+MOST_LISTED = 1000
+SERVER_PAGE = 200
+"""Items that a server gives at once at most."""
+
+
+class Outlook(Protocol):
+    """The world as commands see it."""
+
+    async def state(self, facts: Sequence[str]) -> list[Document]: ...
+    async def concept(self, token: str) -> Document: ...
+    async def conflicts(self, *, every: bool, limit: int) -> list[Document]: ...
+    async def conflict(self, id_: str) -> Document: ...
+    async def decide(
+        self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
+    ) -> Document: ...
+    async def undo(self, id_: str) -> Document: ...
+    async def resolve(self, *, dry_run: bool) -> Document: ...
+    async def recall(self, cue: str, **asked: Any) -> Document: ...
+
+
+@asynccontextmanager
+async def outlook(desk: Desk, *, recalls: bool = False) -> AsyncIterator[Outlook]:
+    """The world of the desk's space: at a server, else in the store.
+
+    To recall, a command asks the server that runs on its home also if it names none.
+    """
+    async with connect(desk, find=recalls) as server:
+        if server is not None:
+            yield FromServer(server=server, agent=desk.agent)
+            return
+    from festinger.runtime.app import Start
+
+    # Without the embedder only what shares a word with the cue would come.
+    async with desk.app(start=Start(providers=recalls)) as app:
+        yield FromStore(desk=desk, app=app, space=desk.space_in(app))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromServer:
+    server: "Remote"
+    agent: str
+
+    async def state(self, facts: Sequence[str]) -> list[Document]:
+        said = await self.server.ask("POST", "/iknowthat", body={"facts": list(facts)})
+        return list(said["items"])
+
+    async def concept(self, token: str) -> Document:
+        found: Document = await self.server.ask("GET", f"/admin/api/concepts/{quote(token, safe='')}")
+        return found
+
+    async def conflicts(self, *, every: bool, limit: int) -> list[Document]:
+        query = {"status": "all"} if every else {}
+        found: list[Document] = []
+        while len(found) < limit:
+            size = min(limit - len(found), SERVER_PAGE)
+            page = await self.server.ask("GET", "/conflicts", limit=str(size), **query)
+            found += page["items"]
+            if page["next"] is None:
+                break
+            query = {**query, "cursor": page["next"]}
+        return found
+
+    async def conflict(self, id_: str) -> Document:
+        found: Document = await self.server.ask("GET", f"/conflicts/{id_}")
+        return found
+
+    async def decide(
+        self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
+    ) -> Document:
+        given = {name: value for name, value in more.items() if value}
+        if decision == "dismiss":
+            body: Document = {"note": given.get("note", "")}
+            deed = "dismiss"
+        else:
+            body, deed = {"decision": decision, **given, "texts": list(texts)}, "resolve"
+        found: Document = await self.server.ask("POST", f"/conflicts/{id_}/{deed}", body=body)
+        return found
+
+    async def undo(self, id_: str) -> Document:
+        found: Document = await self.server.ask("POST", f"/conflicts/{id_}/undo")
+        return found
+
+    async def resolve(self, *, dry_run: bool) -> Document:
+        query = {"dry_run": "true"} if dry_run else {}
+        found: Document = await self.server.ask("POST", "/resolve/run", **query)
+        return found
+
+    async def recall(self, cue: str, **asked: Any) -> Document:
+        body = {"cue": cue, **{name: _sent(value) for name, value in asked.items() if value is not None}}
+        agent = {} if self.agent == DEFAULT_AGENT else {"agent": self.agent}
+        found: Document = await self.server.ask("POST", "/admin/api/recall", body=body, **agent)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromStore:
+    desk: Desk
+    app: "App"
+    space: SpaceId
+
+    async def state(self, facts: Sequence[str]) -> list[Document]:
+        from festinger.world.learn import iknowthat, known_json
+
+        await self.app.world.need(self.space)
+        room = self.app.world.desk
+        known = await iknowthat(room, self.space, facts, because=self._person())
+        return [as_sent(await known_json(room, self.space, each)) for each in known]
+
+    async def concept(self, token: str) -> Document:
+        from festinger.world.query import why, why_json
+
+        return as_sent(why_json(await why(self.app.world.desk, self.space, token)))
+
+    async def conflicts(self, *, every: bool, limit: int) -> list[Document]:
+        from festinger.world.conflicts import conflicts
+
+        room = self.app.world.desk
+        found = await conflicts(room, self.space, statuses=EVERY_STATUS if every else None, limit=limit)
+        return [await self._shown(item) for item in found]
+
+    async def conflict(self, id_: str) -> Document:
+        from festinger.world.conflicts import find_conflict
+
+        async with self.app.store.transaction() as transaction:
+            found = await find_conflict(transaction, self.space, read_id(id_))
+        return await self._shown(found)
+
+    async def decide(
+        self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
+    ) -> Document:
+        from festinger.world.decisions import Judge, Verdict, decide
+
+        verdict = Verdict(
+            decision=decision,
+            judge=Judge.PERSON,
+            by=who(),
+            existing_dimension=more.get("existing_dimension"),
+            new_dimension=more.get("new_dimension"),
+            dimension=more.get("dimension"),
+            texts=tuple(texts),
+            reasoning=more.get("note") or "",
+        )
+        return await self._shown(await decide(self.app.world.desk, self.space, read_id(id_), verdict))
+
+    async def undo(self, id_: str) -> Document:
+        from festinger.world.decisions import undo
+
+        return await self._shown(await undo(self.app.world.desk, self.space, read_id(id_), by=who()))
+
+    async def resolve(self, *, dry_run: bool) -> Document:
+        from festinger.runtime.world import ask_to_resolve
+
+        run, pending = await ask_to_resolve(self.app, self.app.world, self.space, dry_run=dry_run)
+        return {"run_id": str(run), "pending": pending}
+
+    async def recall(self, cue: str, **asked: Any) -> Document:
+        from festinger.memory.model import Place
+        from festinger.retrieval.query import wished
+        from festinger.retrieval.recall import recall
+
+        place = Place(space=self.space, agent=AgentId(self.desk.agent))
+        given = {name: in_utc(value) for name, value in asked.items()}
+        wish = wished(cue, now=self.app.tools.clock(), **given)
+        return as_sent((await recall(self.app.recall.desk, place, wish, door="cli")).as_json())
+
+    async def _shown(self, item: "Conflict") -> Document:
+        from festinger.services.conflicts import conflict_json
+
+        return as_sent(await conflict_json(self.app, self.space, item))
+
+    def _person(self) -> Cause:
+        """Whoever sits at this terminal is the owner of the store."""
+        return cause(
+            agent=AgentId(self.desk.agent),
+            session=SessionId(who()),
+            origin=Origin.PERSON,
+            at=self.app.tools.clock(),
+        )
+
+
+def in_utc(value: Any) -> Any:
+    """A moment that was typed without a zone is one of UTC."""
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
+
+
+def _sent(value: Any) -> Any:
+    """A value as JSON has it."""
+    return in_utc(value).isoformat() if isinstance(value, datetime) else value
+
+
+def as_sent(document: Any) -> Document:
+    """A document as a server would send it, so that it reads the same from here."""
+    sent: Document = orjson.loads(
+        orjson.dumps(document, default=str, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+    )
+    return sent

@@ -1,0 +1,1 @@
+"""The commands of `festinger`, one module a family, loaded when called."""

@@ -1,0 +1,155 @@
+"""`festinger calibrate`: where the thresholds of an embedder lie."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from festinger.cli.command import command
+from festinger.cli.context import Desk
+from festinger.cli.progress import Report as Shown
+from festinger.cli.progress import progress
+from festinger.embedding.calibration import Point
+from festinger.embedding.profiles import FILE, CurvePoint, Threshold
+from festinger.judge.calibration import BUNDLED, Finding, Report, bundled_examples, read_examples
+from festinger.services.models import Measured, decided_examples
+from festinger.services.models import calibrate as measured_by
+
+
+def register(app: typer.Typer) -> None:
+    command(app)(calibrate)
+
+
+async def calibrate(
+    desk: Desk,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Labelled pairs, one JSON object a line; none takes the bundled ones."),
+    ] = None,
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Also the pairs that people decided in this space.")
+    ] = False,
+    embedder: Annotated[
+        str | None, typer.Option("--embedder", help="Another one than the settings choose.")
+    ] = None,
+    save: Annotated[bool, typer.Option("--save", help="Use the new thresholds from the next start.")] = False,
+) -> None:
+    """Propose thresholds from pairs of texts. Without `--save` nothing changes.
+
+    Each line of the file is {"a": "…", "b": "…", "label": "same"}; other labels of two statements are "update",
+    "contradicts", "refines", "unrelated", "negation" and "different", of two names "same_subject" and "other_subject",
+    and of what a censor means and a text "censored" and "allowed".
+
+    Example: festinger calibrate --data pairs.jsonl
+    """
+    examples = list(bundled_examples() if data is None else read_examples(data))
+    source = BUNDLED if data is None else data.name
+    async with desk.app() as app:
+        if mine:
+            examples += await decided_examples(app, desk.space_in(app))
+        with progress(desk, "Measuring pairs") as shown:
+            measured = await measured_by(
+                app,
+                examples,
+                data=f"{source} and what people decided" if mine else source,
+                embedder=embedder,
+                report=_counting(shown, len(examples)),
+                save=save,
+            )
+        file = app.home / FILE
+    desk.show(_record(measured, saved=save), text="\n".join(_text(measured)))
+    kept = f"Saved to {file}; in force from the next start."
+    desk.say(kept if save else "Nothing was changed; `--save` keeps it.")
+
+
+def _counting(shown: Shown, total: int) -> Report:
+    done = 0
+
+    def report(more: int) -> None:
+        nonlocal done
+        done += more
+        shown(done, total, "")
+
+    return report
+
+
+def _record(measured: Measured, *, saved: bool) -> dict[str, Any]:
+    found, new = measured.found, measured.new
+    return {
+        "embedder": new.name,
+        "pairs": measured.examples,
+        "auc": round(found.proposal.auc, 4),
+        "thresholds": {
+            **{each.name: _finding_record(each) for each in found.findings},
+            **_opposition_record(measured),
+        },
+        "left": list(found.left),
+        "curve": [
+            dict(zip(("cosine", "precision", "recall", "false_merges"), point, strict=True))
+            for point in new.curve
+        ],
+        "saved": saved,
+    }
+
+
+def _finding_record(each: Finding) -> dict[str, Any]:
+    return {
+        "old": each.before,
+        "new": each.after,
+        "before": _point_record(each.did),
+        "after": _point_record(each.does),
+        "said": each.said,
+    }
+
+
+def _point_record(point: Point | None) -> dict[str, float] | None:
+    if point is None:
+        return None
+    figures = {"precision": point.precision, "recall": point.recall, "f1": point.f1}
+    return {name: round(figure, 4) for name, figure in figures.items()}
+
+
+def _opposition_record(measured: Measured) -> dict[str, Any]:
+    if measured.found.direction is None:
+        return {}
+    name = Threshold.OPPOSITION
+    said = measured.new.readings[name].how
+    return {name: {"old": measured.old.threshold(name), "new": measured.new.threshold(name), "said": said}}
+
+
+def _text(measured: Measured) -> Iterator[str]:
+    found, new = measured.found, measured.new
+    yield f"{new.name}: {measured.examples} pairs, AUC {found.proposal.auc:.4f}"
+    for each in found.findings:
+        yield from _finding_text(each)
+    if (said := _opposition_record(measured).get(Threshold.OPPOSITION)) is not None:
+        yield f"opposition: {_number(said['old'])} -> {_number(said['new'])}"
+        yield f"  direction of negation: {said['said']}"
+    if found.left:
+        yield "Not measured, and as it was:"
+        yield from (f"  {why}" for why in found.left)
+    yield ""
+    yield "cosine  precision  recall  false merges"
+    yield from _drawn(new.curve)
+
+
+def _finding_text(each: Finding) -> Iterator[str]:
+    yield f"{each.name}: {_number(each.before)} -> {_number(each.after)}"
+    yield f"  before: {_figures(each.did)}"
+    yield f"  after:  {each.said or _figures(each.does)}"
+
+
+def _figures(point: Point | None) -> str:
+    if point is None:
+        return "nothing is decided by vectors alone"
+    return f"precision {point.precision:.3f}, recall {point.recall:.3f}, F1 {point.f1:.3f}"
+
+
+def _number(value: float | None) -> str:
+    return "never by vectors alone" if value is None else f"{value:.4f}"
+
+
+def _drawn(curve: Sequence[CurvePoint]) -> Iterator[str]:
+    for cosine, precision, recall, false_merges in curve:
+        yield f"{cosine:6.2f}  {precision:9.3f}  {recall:6.3f}  {false_merges:12.3f}"

@@ -1,0 +1,93 @@
+"""`festinger doctor`: what is wrong, and what to do."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from festinger.cli.client import connect, find_local
+from festinger.cli.command import command
+from festinger.cli.context import Desk
+from festinger.errors import CannotStart, FestingerError, Unavailable
+
+if TYPE_CHECKING:
+    from festinger.observability.checks import Check
+    from festinger.settings.live import LiveSettings
+
+MARKS = {"ok": "ok", "warn": "WARN", "fail": "FAIL"}
+STYLES = {"FAIL": "bold red", "WARN": "yellow"}
+
+
+def register(app: typer.Typer) -> None:
+    command(app)(doctor)
+
+
+async def doctor(desk: Desk) -> int:
+    """Check every part and say what to do. Exit 5 if anything fails.
+
+    Example: festinger doctor --json
+    """
+    from festinger.observability.checks import Check, Severity, worst
+
+    settings = desk.settings()
+    # What only the server knows (its queue, its prompts, its upstream's answers) it says itself.
+    async with connect(desk, find=True) as server:
+        told = (await server.ask("GET", "/admin/api/doctor"))["checks"] if server is not None else None
+    checks = [await _check_server(settings)]
+    if told is None:
+        checks += await _own_checks(desk, settings)
+    else:
+        checks += [Check(**{**each, "severity": Severity(each["severity"])}) for each in told]
+    desk.show(
+        {"worst": worst(checks), "checks": [check.as_json() for check in checks]},
+        table=desk.table(("", "check", "what it says"), _rows(checks), styles=STYLES),
+    )
+    return 5 if worst(checks) is Severity.FAIL else 0
+
+
+async def _check_server(settings: "LiveSettings") -> "Check":
+    """Whether the server of this home runs, and where."""
+    from festinger.observability.checks import ok, warn
+    from festinger.proxy.remote_client import remote
+    from festinger.runtime.environment import base_of
+
+    found, bound = find_local(settings), settings.now.server
+    url = found.url if found else base_of(bound.host, bound.port)
+    async with remote(url) as server:
+        try:
+            await server.ask("GET", "/admin/healthz")
+        except FestingerError:
+            return warn("server", f"No server answers at {url}.", "Start it with `festinger serve`.", url=url)
+    if found is None:
+        return warn(
+            "server",
+            f"The server at {url} has another store open, or none yet.",
+            "Its log says which; `festinger serve --port PORT` starts one on this store.",
+            url=url,
+        )
+    return ok("server", f"The server runs at {url}.", url=url, pid=found.pid)
+
+
+async def _own_checks(desk: Desk, settings: "LiveSettings") -> "list[Check]":
+    """The checks that can be made without a server; a store that cannot be had is itself a finding."""
+    from festinger.proxy.health import check_served, check_upstreams
+    from festinger.proxy.transport.upstream import open_upstream
+    from festinger.runtime.app import Start
+    from festinger.runtime.environment import home_of
+    from festinger.runtime.supervisor import examine, without_store
+
+    try:
+        async with desk.app(start=Start(providers=True), settings=settings) as app:
+            checks = await examine(app, ask_models=True)
+            checks.append(await check_served(app.store, now=app.tools.clock()))
+    except (CannotStart, Unavailable) as error:
+        checks = without_store(settings, home_of(settings), error)
+    async with open_upstream() as upstream:
+        return [*checks, *await check_upstreams(upstream, settings.now.proxy)]
+
+
+def _rows(checks: "Sequence[Check]") -> Iterator[tuple[Any, ...]]:
+    for check in checks:
+        yield MARKS[check.severity], check.name, check.message
+        if check.remedy and check.severity != "ok":
+            yield "", "", f"-> {check.remedy}"

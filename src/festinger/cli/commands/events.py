@@ -1,0 +1,55 @@
+"""`festinger events`: what happened."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from festinger.cli.command import command
+from festinger.cli.context import Desk
+from festinger.clock import iso
+from festinger.events.event import Event
+from festinger.events.feed import Gap, history
+from festinger.services.status import follow_events
+
+
+def register(app: typer.Typer) -> None:
+    command(app)(events)
+
+
+async def events(
+    desk: Desk,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="Only events of this name; may be repeated.")
+    ] = None,
+    trace: Annotated[str | None, typer.Option("--trace", help="Only what this request caused.")] = None,
+    subject: Annotated[str | None, typer.Option("--subject", help="Only about this subject.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what happens from now.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many, the newest.")] = 50,
+) -> None:
+    """What happened, the oldest first. With `--follow`, also what happens next.
+
+    Example: festinger events --follow --name setting_changed
+    """
+    names = tuple(name or ())
+    async with desk.app() as app:
+        space = desk.space_in(app)
+        found = await history(app.store, space=space, trace=trace, subject=subject, names=names, limit=limit)
+        for event in reversed(found):
+            desk.line(asdict(event), _line(event))
+        if not follow:
+            if not found:
+                desk.say("No such events. `festinger events --follow` waits for the next ones.")
+            return
+        # From the last one that was shown: what happened since must not fall between the two looks.
+        after = found[0].id if found else None
+        async for news in follow_events(app, space=space, names=names, after=after):
+            if isinstance(news, Gap):
+                desk.say("Too much happened at once; some events are not shown.")
+            elif (trace is None or news.trace == trace) and (subject is None or news.subject == subject):
+                desk.line(asdict(news), _line(news))
+
+
+def _line(event: Event) -> str:
+    payload = " ".join(f"{key}={value}" for key, value in event.payload.items())
+    return f"{iso(event.at)}  {event.name}  {event.subject}  {payload}"

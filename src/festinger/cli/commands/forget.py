@@ -1,0 +1,190 @@
+"""`festinger forget`, `repair`, `refusals` and `reembed`: what should not be remembered, and vectors of another model."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from festinger.cli.command import command, listing
+from festinger.cli.context import Desk
+from festinger.clock import aware, iso
+from festinger.ids import AgentId, Origin, SessionId, read_id
+from festinger.memory.erasure.repair import Mode
+from festinger.memory.erasure.selector import Selector
+
+BY = "person:cli"
+
+Ids = Annotated[list[str] | None, typer.Argument(help="Ids of memories, or their beginnings.")]
+Subject = Annotated[str | None, typer.Option("--subject", help="All that is about this.")]
+Query = Annotated[str | None, typer.Option("--query", help="All that has these words; only shows a plan.")]
+Source = Annotated[str | None, typer.Option("--source", help="All that came from this page or file.")]
+Session = Annotated[str | None, typer.Option("--session", help="All that was said in this session.")]
+FromAgent = Annotated[str | None, typer.Option("--from-agent", help="All that this agent said.")]
+FromOrigin = Annotated[Origin | None, typer.Option("--origin", help="All that came from such speakers.")]
+Since = Annotated[str | None, typer.Option("--since", help="Not before this moment (ISO 8601, with zone).")]
+Until = Annotated[str | None, typer.Option("--until", help="Before this moment.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why, for the records.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would do.")]
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "forget")(forget)
+    command(app, "repair")(repair)
+    command(app, "reembed")(reembed)
+    group = typer.Typer(help="What was not learnt, and why.\n\nExample: festinger refusals")
+    app.add_typer(group, name="refusals")
+    listing(group)(list_refusals)
+    command(group, "learn")(learn)
+
+
+async def forget(
+    desk: Desk,
+    ids: Ids = None,
+    subject: Subject = None,
+    query: Query = None,
+    source: Source = None,
+    session: Session = None,
+    from_agent: FromAgent = None,
+    origin: FromOrigin = None,
+    since: Since = None,
+    until: Until = None,
+    reason: Reason = "",
+    dry_run: DryRun = False,
+) -> None:
+    """Erase memories, what derives from them, and their words.
+
+    Example: festinger forget --source https://example.org/page --dry-run
+    """
+    from festinger.memory.changes import meant
+    from festinger.runtime.erasure import forgetting_of
+
+    where = _from(source, session, from_agent, origin, since, until)
+    async with desk.app() as app:
+        space = desk.space_in(app)
+        named = tuple([await meant(app.memory.desk, space, each) for each in ids or ()])
+        selector = replace(where, ids=named, subject=subject, query=query).checked()
+        forgetting = forgetting_of(app)
+        plan = await forgetting.forget(space, selector, reason=reason, by=BY, dry_run=True)
+        if not (dry_run or query):
+            desk.confirm("forget", f"{len(plan.erased)} memories are erased and cannot be brought back.")
+            plan = await forgetting.forget(space, selector, reason=reason, by=BY)
+    verb = "would be" if plan.dry_run else "are"
+    table = desk.table(("rows", "table"), [(count, name) for name, count in plan.rows.items()])
+    desk.show(plan.as_json(), table=table, text="There is nothing to forget.")
+    desk.say(
+        f"{len(plan.erased)} memories {verb} forgotten, {len(plan.remade)} made again from other sources."
+    )
+    if plan.predecessors:
+        desk.say(f"{len(plan.predecessors)} that they had replaced stay history; `restore` brings one back.")
+
+
+async def repair(
+    desk: Desk,
+    source: Source = None,
+    session: Session = None,
+    from_agent: FromAgent = None,
+    origin: FromOrigin = None,
+    since: Since = None,
+    until: Until = None,
+    mode: Annotated[Mode, typer.Option("--mode", help="Lock away, or forget for good.")] = Mode.QUARANTINE,
+    dry_run: DryRun = False,
+) -> None:
+    """Take back all that came from one source, and what it did.
+
+    Example: festinger repair --source https://example.org/page
+    """
+    from festinger.runtime.erasure import forgetting_of
+
+    selector = _from(source, session, from_agent, origin, since, until)
+    async with desk.app() as app:
+        if mode is Mode.FORGET and not dry_run:
+            desk.confirm("forget", "What came from there is erased and cannot be brought back.")
+        done = await forgetting_of(app).repair(
+            desk.space_in(app), selector, by=BY, mode=mode, dry_run=dry_run
+        )
+    rows = [(count, name) for name, count in done.counts.items()]
+    desk.show(done.as_json(), table=desk.table(("count", "what"), rows))
+    if done.change:
+        desk.say(f"It can be undone: change {done.change}.")
+
+
+async def list_refusals(
+    desk: Desk,
+    reason: Annotated[str | None, typer.Option("--reason", help="Only those of this reason.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 50,
+) -> None:
+    """What was not learnt, and why, newest first.
+
+    Example: festinger refusals list --reason heartbeat
+    """
+    from festinger.memory.learn.refusals import refusals
+
+    async with desk.app() as app:
+        found = await refusals(app.memory.desk, desk.space_in(app), reason=reason, limit=limit)
+    rows = [(str(each.id), iso(each.at), each.reason, each.text) for each in found]
+    table = desk.table(("id", "at", "reason", "text"), rows)
+    desk.show([each.as_json() for each in found], table=table, text="Nothing was refused.")
+
+
+async def learn(desk: Desk, refusal: Annotated[str, typer.Argument(help="Id of the refusal.")]) -> None:
+    """Learn what was refused, as your own word.
+
+    Example: festinger refusals learn 019b8e07-4600-7000-a46d-d6122265b1f5
+    """
+    from festinger.memory.learn.refusals import learn_anyway
+
+    async with desk.app() as app:
+        learned = await learn_anyway(app.memory.desk, desk.space_in(app), read_id(refusal), by=BY)
+    desk.show(learned.as_json(), text=learned.said)
+
+
+async def reembed(
+    desk: Desk,
+    drop: Annotated[
+        str | None, typer.Option("--drop", help="Erase the vectors of this former model.")
+    ] = None,
+    words: Annotated[bool, typer.Option("--words", help="Count all words anew, and embed nothing.")] = False,
+) -> None:
+    """Have every memory embedded again by the present model.
+
+    Example: festinger reembed
+    """
+    from festinger.memory.reembed import drop_vectors, models_of, progress
+    from festinger.retrieval.index.terms import recount
+    from festinger.runtime.app import Start
+    from festinger.runtime.providers import ask_to_reembed
+
+    if words:
+        async with desk.app() as app:
+            counted = await recount(app.recall.desk, desk.space_in(app))
+        desk.show({"counted": counted}, text=f"The words of {counted:,} texts were counted.")
+        return
+    async with desk.app(start=Start(providers=True)) as app:
+        space = desk.space_in(app)
+        dropped = await drop_vectors(app.memory.desk, space, drop) if drop else 0
+        waiting = await ask_to_reembed(app, space)
+        now = await progress(app.memory.desk, space)
+        models = await models_of(app.memory.desk, space)
+    document = {"done": now.done, "total": now.total, "asked": waiting, "dropped": dropped, "models": models}
+    desk.show(document, text=f"{now}.")
+    if waiting:
+        desk.say("A job does the rest while a worker runs.")
+
+
+def _from(
+    source: str | None,
+    session: str | None,
+    agent: str | None,
+    origin: Origin | None,
+    since: str | None,
+    until: str | None,
+) -> Selector:
+    return Selector(
+        source=source,
+        session=SessionId(session) if session else None,
+        agent=AgentId(agent) if agent else None,
+        origin=origin,
+        since=aware(datetime.fromisoformat(since)) if since else None,
+        until=aware(datetime.fromisoformat(until)) if until else None,
+    )

@@ -1,0 +1,347 @@
+"""`festinger inbox`: what waits for a person, each proposal in full, and the gate that lets them through."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from festinger.cli.backends.inbox import tray
+from festinger.cli.backends.world import Document
+from festinger.cli.command import command, listing
+from festinger.cli.context import Desk
+from festinger.cli.terminal import SHORT_ID
+from festinger.errors import BadInput
+from festinger.ids import read_id
+
+MOST_LISTED = 200
+OPEN = {"standing": "open"}
+HELD = {"state": "waiting", "held": "true"}
+
+Id = Annotated[str, typer.Argument(help="Id of the proposal, or its beginning.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At most so many.")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        help="What waits for a person: proposals, pairs and tasks.\n\nExample: festinger inbox"
+    )
+    app.add_typer(group, name="inbox")
+    listing(group, may_ask_server=True)(list_proposals)
+    for name, deed in (
+        ("show", show),
+        ("explain", explain),
+        ("promote", promote),
+        ("propose", propose),
+        ("pairs", pairs),
+        ("held", held),
+        ("tasks", tasks),
+        ("undo", undo),
+        ("rebuild", rebuild),
+        ("reopen", reopen),
+    ):
+        command(group, name, may_ask_server=True)(deed)
+
+
+async def list_proposals(
+    desk: Desk,
+    state: Annotated[str | None, typer.Option("--state", help="Those in this state, decided or not.")] = None,
+    standing: Annotated[
+        str | None,
+        typer.Option("--standing", help="`open`, `put off` or `quiet`; `open` if nothing is said."),
+    ] = None,
+    scope: Annotated[str | None, typer.Option("--scope", help="Of this scope alone.")] = None,
+    category: Annotated[str | None, typer.Option("--category", help="Of this category alone.")] = None,
+    limit: Limit = 50,
+) -> None:
+    """What waits for a person, here and in other rooms.
+
+    Example: festinger inbox
+    """
+    given = {"state": state, "standing": standing, "scope": scope, "category": category}
+    query = {name: value for name, value in given.items() if value is not None}
+    if state is None and standing is None:
+        query |= OPEN
+    async with tray(desk) as inbox:
+        items = await inbox.proposals(query, limit=limit)
+        around = await inbox.overview()
+    desk.show({**around, "items": items}, table=_table(desk, items), text="No proposal waits for a person.")
+    for line in _beside(around):
+        desk.say(line)
+
+
+async def show(desk: Desk, proposal: Id) -> None:
+    """One proposal in full: who saw it, what a yes would do, and what was decided.
+
+    Example: festinger inbox show 018f3a5e-7b21
+    """
+    async with tray(desk) as inbox:
+        card = await inbox.card(proposal)
+    desk.show(card, text="\n".join(card_lines(card)))
+
+
+async def explain(desk: Desk, a: Id, b: Id) -> None:
+    """Why two proposals are not one.
+
+    Example: festinger inbox explain 018f3a5e-7b21 018f3a5e-7b22
+    """
+    async with tray(desk) as inbox:
+        found = await inbox.explain(a, b)
+    lines = (
+        f"A: {found['a']}",
+        f"B: {found['b']}",
+        f"only in A: {', '.join(found['only_a']) or '-'}",
+        f"only in B: {', '.join(found['only_b']) or '-'}",
+        found["why"],
+    )
+    desk.show(found, text="\n".join(lines))
+
+
+async def promote(
+    desk: Desk,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="See what would happen; change nothing.")
+    ] = False,
+) -> None:
+    """Run the gate now: what has recurred and lasted is put before a person.
+
+    Example: festinger inbox promote --dry-run
+    """
+    async with tray(desk) as inbox:
+        run = await inbox.promote(dry_run=dry_run)
+    rows = (
+        (
+            each["proposal"][:SHORT_ID],
+            each["fate"],
+            each["missing"],
+            each["seen_count"],
+            each["age_days"],
+            each["what"],
+        )
+        for each in run["readings"]
+    )
+    table = desk.table(("id", "fate", "missing", "seen", "days", "what"), rows)
+    desk.show(run, table=table, text="Nothing waits at the gate.")
+    for said in filter(None, (run["paused_because"], run["warning"])):
+        desk.say(f"paused: {said}" if said == run["paused_because"] else said)
+
+
+async def propose(
+    desk: Desk,
+    what: Annotated[str, typer.Argument(help="What should change, in a few words.")],
+    category: Annotated[str, typer.Option("--category", help="Of which kind it is, such as `reliability`.")],
+    scope: Annotated[str, typer.Option("--scope", help="A tool, a room or a subject.")],
+    type_: Annotated[str, typer.Option("--type", help="What a yes would do.")] = "advice",
+    why: Annotated[str, typer.Option("--why", help="Why.")] = "",
+    how: Annotated[str, typer.Option("--how", help="How.")] = "",
+    payload: Annotated[str | None, typer.Option("--payload", help="What the type needs, as JSON.")] = None,
+    approve: Annotated[bool, typer.Option("--approve", help="Say yes with the same call.")] = False,
+) -> None:
+    """Propose something yourself. It is before a person at once.
+
+    Example: festinger inbox propose 'Cache the answers' --category performance --scope tools
+    """
+    draft: Document = {
+        "what": what,
+        "category": category,
+        "scope": scope,
+        "type": type_,
+        "why": why,
+        "how": how,
+    }
+    async with tray(desk) as inbox:
+        done = await inbox.propose(draft | {"payload": read_object(payload or "{}"), "approve": approve})
+    card = done["proposal"]
+    desk.show(done, text=f"Proposal {card['id']} is {card['state']}.")
+
+
+async def pairs(
+    desk: Desk,
+    accept: Annotated[str | None, typer.Option("--accept", help="Say that these two are one.")] = None,
+    decline: Annotated[str | None, typer.Option("--decline", help="Say that they are not.")] = None,
+) -> None:
+    """Proposals that may be one, or that oppose each other.
+
+    Example: festinger inbox pairs
+    """
+    async with tray(desk) as inbox:
+        found = await inbox.pairs()
+        if chosen := accept or decline:
+            done = await inbox.decide_pair(_meant(chosen, found), accept=bool(accept))
+            desk.show(done, text=f"The pair is {done['state']}.")
+            return
+    rows = (
+        (each["id"], each["relation"], each["similarity"], each["a_what"], each["b_what"]) for each in found
+    )
+    table = desk.table(("id", "relation", "similarity", "one", "other"), rows)
+    desk.show(found, table=table, text="No two proposals look alike.")
+
+
+async def held(
+    desk: Desk,
+    release: Annotated[str | None, typer.Option("--release", help="Let this one go its way.")] = None,
+    limit: Limit = 50,
+) -> None:
+    """What is kept from coming before a person, and why.
+
+    Example: festinger inbox held
+    """
+    async with tray(desk) as inbox:
+        if release:
+            card = await inbox.deed(release, "release")
+            desk.show(card, text=f"Proposal {card['id']} is not held any more.")
+            return
+        found = await inbox.proposals(HELD, limit=limit)
+    rows = ((each["id"], each["held"], each["suppressed_until"], each["what"]) for each in found)
+    desk.show(found, table=desk.table(("id", "held", "until", "what"), rows), text="Nothing is held back.")
+
+
+async def tasks(
+    desk: Desk,
+    done: Annotated[str | None, typer.Option("--done", help="Say that this one is done.")] = None,
+    drop: Annotated[str | None, typer.Option("--drop", help="Say that nobody will do this one.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Closed ones too.")] = False,
+) -> None:
+    """What is to be done about advice that was approved.
+
+    Example: festinger inbox tasks
+    """
+    async with tray(desk) as inbox:
+        found = await inbox.tasks(state="all" if every else "open")
+        if chosen := done or drop:
+            closed = await inbox.close_task(_meant(chosen, found), state="done" if done else "dropped")
+            desk.show(closed, text=f"The task is {closed['state']}.")
+            return
+    rows = ((each["id"], each["state"], each["at"], each["title"]) for each in found)
+    desk.show(found, table=desk.table(("id", "state", "since", "task"), rows), text="There is no open task.")
+
+
+async def undo(desk: Desk, proposal: Id) -> None:
+    """Take back what an approval did.
+
+    Example: festinger inbox undo 018f3a5e-7b21
+    """
+    await _do(desk, proposal, "undo")
+
+
+async def rebuild(desk: Desk, proposal: Id) -> None:
+    """Make a proposal anew from what stands now, and look at it again.
+
+    Example: festinger inbox rebuild 018f3a5e-7b21
+    """
+    await _do(desk, proposal, "rebuild")
+
+
+async def reopen(desk: Desk, proposal: Id) -> None:
+    """Take up once more what was rejected, undone or called a duplicate.
+
+    Example: festinger inbox reopen 018f3a5e-7b21
+    """
+    async with tray(desk) as inbox:
+        done = await inbox.decide(proposal, {"verdict": "reopen"})
+    desk.show(done, text=f"Proposal {done['proposal']} is {done['state']}.")
+
+
+def read_object(text: str) -> Document:
+    """The JSON object that a person wrote."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise BadInput(
+            f"This is no JSON: {error}.", hint='Write an object, such as `{"what": "…"}`.'
+        ) from error
+    if not isinstance(found, dict):
+        raise BadInput("This is no JSON object.", hint='Write an object, such as `{"what": "…"}`.')
+    return found
+
+
+def card_lines(card: Document) -> Iterator[str]:
+    """A card as a person reads it on a terminal."""
+    yield f"{card['what']}"
+    yield f"  {card['id']}  {card['state']}, {card['priority']}, {card['category']}:{card['scope']}, {card['type']}"
+    yield f"  {_counts(card)}, by {card['producer']}; gate: {_gate(card)}"
+    yield from (f"  ! {note}" for note in card["notes"])
+    yield from (f"  {name}: {card[name]}" for name in ("why", "how") if card[name])
+    effect = card["effect"]
+    yield f"  a yes: {effect['says']}"
+    if effect["gone"] or effect["changed"]:
+        yield f"  ! moved since: {', '.join((*effect['gone'], *effect['changed']))}; `festinger inbox rebuild`"
+    yield from (f"  {_relation(each)}: {each['what']} ({each['other']})" for each in card["pairs"])
+    yield from (f"  said {each['times']}x: {each['text']}" for each in card["wordings"])
+    yield from (f"  seen {_seen(each)}" for each in card["seen"])
+    yield from (f"  verdict {_verdict(each)}" for each in card["verdicts"])
+
+
+async def _do(desk: Desk, proposal: str, name: str) -> None:
+    async with tray(desk) as inbox:
+        done = await inbox.deed(proposal, name)
+    desk.show(done, text=f"Proposal {done.get('proposal', done.get('id'))} is {done['state']}.")
+
+
+def _table(desk: Desk, items: Sequence[Document]) -> Any:
+    rows = (
+        (
+            each["id"],
+            each["priority"],
+            _counts(each),
+            each["gate"]["age_days"],
+            each["state"] if each["standing"] in ("open", "elsewhere") else each["standing"],
+            each["type"],
+            each["what"],
+        )
+        for each in items
+    )
+    return desk.table(("id", "priority", "seen", "days", "state", "type", "what"), rows)
+
+
+def _beside(around: Document) -> Iterator[str]:
+    """What is said beside the list: what waits elsewhere, a full inbox, the rate, and who is muted."""
+    yield f"waiting for a person: {around['in_all']}"
+    yield from (f"  {each['kind']}: {each['count']}" for each in around["elsewhere"])
+    yield from filter(None, (f"paused: {around['paused']}" if around["paused"] else around["warning"],))
+    rate = around["rate"]
+    share = "-" if rate["rate"] is None else f"{rate['rate']:.0%}"
+    knob = f"; {rate['knob']}" if rate["knob"] else ""
+    yield f"promotion rate {share} of {rate['considered']} in {rate['window_days']} days: {rate['reading']}{knob}"
+    yield from (f"muted: {each['producer']} ({each['category']})" for each in around["muted"])
+
+
+def _counts(card: Document) -> str:
+    """Distinct causes beside the raw count: many repeats of one cause are no pattern."""
+    return f"{_number(card['seen_count'], 'cause')}, {_number(card['sightings'], 'sighting')}"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _gate(card: Document) -> str:
+    missing = card["gate"]["missing"]
+    return (
+        f"{card['gate']['ripeness']}{f' ({missing})' if missing else ''}, {card['gate']['age_days']} days old"
+    )
+
+
+def _relation(pair: Document) -> str:
+    return "may be one with" if pair["relation"] == "same" else "opposes"
+
+
+def _seen(each: Document) -> str:
+    said = f"{each['day']} by {each['agent_id']} in {each['session_id'] or '-'}, from {each['origin']}, {each['times']}x"
+    return said if each["counted"] else f"{said}, not counted: {each['uncounted_because']}"
+
+
+def _verdict(each: Document) -> str:
+    verified = "" if each["verified"] else " (not verified)"
+    note = f": {each['note']}" if each["note"] else ""
+    return f"{each['kind']} by {each['author']}{verified} over {each['channel']}, {each['result'] or 'waits'}{note}"
+
+
+def _meant(text: str, found: Sequence[Document]) -> str:
+    """The id of the one that is meant; a whole id is taken as it is."""
+    from festinger.services.reviews import picked
+
+    try:
+        return str(read_id(text))
+    except BadInput:
+        return str(picked(text, found))

@@ -1,0 +1,48 @@
+"""`festinger login`: a one-time link to the console."""
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from festinger.cli.client import find_local
+from festinger.cli.command import command
+from festinger.cli.context import Desk
+from festinger.errors import BadInput
+from festinger.runtime.environment import base_of
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "login")(login)
+
+
+async def login(
+    desk: Desk,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Who will decide; else who is logged in here.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", help="Address of the server, if not the one that runs here.")
+    ] = None,
+) -> None:
+    """Print a one-time link to the console.
+
+    Example: festinger login --name ann
+    """
+    from festinger.proxy.remote_client import checked_address
+
+    async with desk.app() as app:
+        link = await app.logins.invite(name or _user())
+        server, minutes = app.settings.now.server, app.settings.now.auth.login_link_minutes
+        running = find_local(app.settings)
+    base = checked_address(at) if at else running.url if running else base_of(server.host, server.port)
+    address = f"{base}/admin/login?code={link}"
+    desk.show({"link": address, "minutes": minutes}, text=address)
+    desk.say(f"It works once, within {minutes} minutes.")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except OSError as error:  # a user id without a name, as in some containers
+        raise BadInput("This user has no name.", hint="Give one with `--name`.") from error

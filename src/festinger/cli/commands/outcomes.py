@@ -1,0 +1,95 @@
+"""`festinger outcomes`: what became of memories that were brought to mind."""
+
+from typing import Annotated
+
+import typer
+
+from festinger.cli.command import command, listing
+from festinger.cli.context import Desk
+from festinger.ids import read_id
+from festinger.outcomes.model import How
+from festinger.outcomes.replay import verify
+from festinger.outcomes.stats import lists, page, tally
+
+MOST_LISTED = 1000
+WRONG_EXIT = 1
+"""What `verify` leaves with when the logs say something else than the store."""
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        help="What became of memories that were brought to mind.\n\nExample: festinger outcomes"
+    )
+    app.add_typer(group, name="outcomes")
+    listing(group)(list_outcomes)
+    command(group, "metrics")(metrics)
+    command(group, "verify")(verify_all)
+
+
+async def list_outcomes(
+    desk: Desk,
+    memory: Annotated[str | None, typer.Option("--memory", help="Only of this memory.")] = None,
+    how: Annotated[How | None, typer.Option("--how", help="Only those known in this way.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At most so many.")] = 50,
+) -> None:
+    """What was done with memories, newest first.
+
+    Example: festinger outcomes --how explicit
+    """
+    async with desk.app() as app:
+        found = await page(
+            app.outcomes.desk,
+            desk.space_in(app),
+            memory=read_id(memory) if memory else None,
+            how=how,
+            limit=limit,
+        )
+    rows = (
+        (
+            each["at"],
+            each["memory"],
+            each["outcome"],
+            each["how"],
+            "{:.3f} → {:.3f}".format(*each["confidence"]),
+        )
+        for each in found
+    )
+    desk.show(
+        found, table=desk.table(("at", "memory", "outcome", "how", "confidence"), rows), text="No outcomes."
+    )
+
+
+async def metrics(desk: Desk) -> None:
+    """How much of what is brought to mind comes to an outcome.
+
+    Example: festinger outcomes metrics
+    """
+    async with desk.app() as app:
+        space = desk.space_in(app)
+        found = await tally(app.outcomes.desk, space)
+        found["lists"] = await lists(app.outcomes.desk, space)
+    rows = (
+        (span, found[span]["resolved"], _percent(found[span]["rate"]), sum(found[span]["outcomes"].values()))
+        for span in ("24h", "7d", "all")
+    )
+    desk.show(found, table=desk.table(("span", "resolved", "rate", "outcomes"), rows))
+
+
+async def verify_all(desk: Desk) -> int:
+    """Compute every memory anew from its logs and compare. Exit 1 if any differs.
+
+    Example: festinger outcomes verify
+    """
+    async with desk.app() as app:
+        seen, wrong = await verify(app.outcomes.desk, desk.space_in(app))
+    rows = ((each.memory, each.column, each.stored, each.replayed) for each in wrong)
+    desk.show(
+        {"memories": seen, "wrong": [each.as_json() for each in wrong]},
+        table=desk.table(("memory", "column", "stored", "replayed"), rows) if wrong else None,
+        text=f"{seen} memories are as their logs say.",
+    )
+    return WRONG_EXIT if wrong else 0
+
+
+def _percent(rate: float | None) -> str:
+    return "–" if rate is None else f"{rate:.0%}"

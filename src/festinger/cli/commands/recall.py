@@ -1,0 +1,56 @@
+"""`festinger recall`: what comes to mind for a cue."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from festinger.cli.backends.world import Document, outlook
+from festinger.cli.command import command
+from festinger.cli.context import Desk
+from festinger.cli.terminal import SHORT_ID
+
+SHOWN_CHARS = 100
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "recall", may_ask_server=True)(recall)
+
+
+async def recall(
+    desk: Desk,
+    cue: Annotated[str, typer.Argument(help="What should come to mind.")],
+    limit: Annotated[int, typer.Option("--limit", min=1, max=100, help="At most so many.")] = 5,
+    kind: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be repeated.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", help="Only what bears this tag; may be repeated.")
+    ] = None,
+    since: Annotated[datetime | None, typer.Option("--since", help="Only what happened since (UTC).")] = None,
+    until: Annotated[datetime | None, typer.Option("--until", help="Only what happened until (UTC).")] = None,
+    as_of: Annotated[datetime | None, typer.Option("--as-of", help="As it was believed then (UTC).")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each came.")] = False,
+) -> None:
+    """What comes to mind for a cue, the best first; or nothing.
+
+    Example: festinger recall 'what is the build server called?'
+    """
+    asked: dict[str, Any] = {"limit": limit, "kinds": kind or None, "explain": explain}
+    asked |= {"tags": tag or (), "since": since, "until": until, "as_of": as_of}
+    async with outlook(desk, recalls=True) as world:
+        found = await world.recall(cue, **asked)
+    rows = (row for item in found["items"] for row in _rows(item))
+    table = desk.table(("id", "kind", "origin", "score", "text"), rows)
+    nothing = f"nothing relevant remembered ({found['below_threshold']} below the threshold)"
+    desk.show(found, table=table if found["items"] else None, text=nothing)
+    if found["degraded"]:
+        desk.say(f"Searched without {', '.join(found['degraded'])}.")
+
+
+def _rows(item: Document) -> Iterator[tuple[str, ...]]:
+    """A line for an item; why it came stands below its whole text."""
+    why = item["why"]
+    text = item["text"] if why else item["text"][:SHOWN_CHARS]
+    yield item["id"][:SHORT_ID], item["kind"], item["origin"], f"{item['score']:.2f}", text
+    if why:
+        yield "", "", "", "", f"-> {why['sentence']}"

@@ -1,0 +1,23 @@
+"""`festinger version`."""
+
+import platform
+
+import typer
+
+from festinger import __version__
+from festinger.cli.command import command
+from festinger.cli.context import Desk
+
+
+def register(app: typer.Typer) -> None:
+    command(app)(version)
+
+
+async def version(desk: Desk) -> None:
+    """Say which version this is.
+
+    Example: festinger version
+    """
+    desk.show(
+        {"festinger": __version__, "python": platform.python_version()}, text=f"festinger {__version__}"
+    )

@@ -1,0 +1,217 @@
+"""`festinger iknowthat`, `concept`, `conflicts` and `resolve`: the shared world."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from festinger.cli.backends.world import MOST_LISTED, Document, Outlook, outlook
+from festinger.cli.command import command, listing
+from festinger.cli.context import Desk
+from festinger.cli.terminal import SHORT_ID
+from festinger.errors import ServerAway
+from festinger.ids import pick, prefix
+from festinger.world.decisions import Decision
+
+CONFLICT_EXIT = 3
+"""What `iknowthat` leaves with when a fact collides with another one."""
+UNREACHABLE_EXIT = 1
+"""What `iknowthat` leaves with when the server that it was told to ask does not answer."""
+
+ConflictId = Annotated[str, typer.Argument(help="Id of the conflict, or its beginning.")]
+Fact = Annotated[str, typer.Argument(help="The fact, or `-` to read one a line.")]
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "iknowthat", may_ask_server=True)(state_facts)
+    command(app, "concept", may_ask_server=True)(show_concept)
+    group = typer.Typer(
+        help="Facts that cannot both stand: see and decide them.\n\nExample: festinger conflicts"
+    )
+    app.add_typer(group, name="conflicts")
+    listing(group, may_ask_server=True)(list_conflicts)
+    command(group, "show", may_ask_server=True)(show_conflict)
+    command(group, "dismiss", may_ask_server=True)(dismiss)
+    command(group, "resolve", may_ask_server=True)(resolve_one)
+    command(group, "undo", may_ask_server=True)(undo_one)
+    runs = typer.Typer(help="Resolve conflicts now.\n\nExample: festinger resolve run", no_args_is_help=True)
+    app.add_typer(runs, name="resolve")
+    command(runs, "run", may_ask_server=True)(run_resolution)
+
+
+async def state_facts(desk: Desk, fact: Fact) -> int:
+    """State a fact of the shared world. Exit 3 if it collides.
+
+    Example: festinger iknowthat 'gnommoweb -isa repo in context of tech'
+    """
+    facts = facts_of(fact)
+    try:
+        async with outlook(desk) as world:
+            said = await world.state(facts)
+    except ServerAway as error:
+        desk.tell(error)
+        return UNREACHABLE_EXIT
+    return tell_of_facts(desk, said, many=fact == "-")
+
+
+def facts_of(given: str) -> list[str]:
+    """The fact that was given, or those that stand on standard input, one a line."""
+    return [line.strip() for line in sys.stdin if line.strip()] if given == "-" else [given]
+
+
+def tell_of_facts(desk: Desk, said: Sequence[Document], *, many: bool) -> int:
+    """Say what became of facts; the exit code that goes with it."""
+    desk.show(list(said) if many else said[0], text="\n".join(map(_line, said)))
+    return CONFLICT_EXIT if any(each["status"] == "conflict" for each in said) else 0
+
+
+async def show_concept(desk: Desk, token: Annotated[str, typer.Argument(help="The word.")]) -> None:
+    """All that is known of a word, and why.
+
+    Example: festinger concept gnommoweb
+    """
+    async with outlook(desk) as world:
+        found = await world.concept(token.casefold())
+    rows = (
+        (
+            each["edge"]["dimension"],
+            each["edge"]["parent"],
+            each["edge"]["confidence"],
+            each["edge"]["source"],
+            len(each["causes"]),
+        )
+        for each in found["edges"]
+    )
+    table = desk.table(("dimension", "parent", "confidence", "source", "causes"), rows)
+    desk.show(found, table=table, text=f"`{token}` was met, but nothing is known of it.")
+
+
+async def list_conflicts(
+    desk: Desk,
+    every: Annotated[bool, typer.Option("--all", help="Decided ones too, however old.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At most so many.")] = 50,
+) -> None:
+    """Conflicts that wait, most urgent first, and those decided in the last week.
+
+    Example: festinger conflicts --all
+    """
+    async with outlook(desk) as world:
+        found = await world.conflicts(every=every, limit=limit)
+    table = desk.table(("id", "concept", "dimension", "stands", "incoming", "status"), map(_row, found))
+    desk.show(found, table=table, text="No conflicts.")
+
+
+async def show_conflict(desk: Desk, conflict: ConflictId) -> None:
+    """One conflict with both statements.
+
+    Example: festinger conflicts show 018f3a5e
+    """
+    async with outlook(desk) as world:
+        found = await world.conflict(await _find(world, conflict))
+    said = "content" if found["about"] == "memory" else "parent"
+    rows = (
+        (side, found[side][said], found[side]["source"], found[side]["origin"])
+        for side in ("existing", "incoming")
+        if found[side]
+    )
+    desk.show(found, table=desk.table(("", said, "source", "origin"), rows))
+
+
+async def dismiss(
+    desk: Desk, conflict: ConflictId, note: Annotated[str, typer.Option("--note", help="Why.")] = ""
+) -> None:
+    """Let the old fact stand.
+
+    Example: festinger conflicts dismiss 018f3a5e --note "a typo"
+    """
+    await _decide(desk, conflict, Decision.DISMISS, note=note)
+
+
+async def resolve_one(
+    desk: Desk,
+    conflict: ConflictId,
+    decision: Annotated[
+        str,
+        typer.Argument(
+            help="update, same or dismiss; for edges also decompose and reclassify, for memories both, neither "
+            "and split."
+        ),
+    ],
+    existing_dimension: Annotated[
+        str | None, typer.Option("--existing-dimension", help="For decompose: where the old fact goes.")
+    ] = None,
+    new_dimension: Annotated[
+        str | None, typer.Option("--new-dimension", help="For decompose: where the new fact goes.")
+    ] = None,
+    dimension: Annotated[
+        str | None, typer.Option("--dimension", help="For reclassify: where the new fact belongs.")
+    ] = None,
+    texts: Annotated[
+        list[str] | None, typer.Option("--text", help="For split: what stands in their place; once each.")
+    ] = None,
+    note: Annotated[str, typer.Option("--note", help="Why.")] = "",
+) -> None:
+    """Decide a conflict; `undo` takes it back.
+
+    Example: festinger conflicts resolve 018f3a5e update
+    """
+    names = {"existing_dimension": existing_dimension, "new_dimension": new_dimension, "dimension": dimension}
+    await _decide(desk, conflict, decision, texts=texts or (), note=note, **names)
+
+
+async def undo_one(desk: Desk, conflict: ConflictId) -> None:
+    """Put back what stood before a decision.
+
+    Example: festinger conflicts undo 018f3a5e
+    """
+    async with outlook(desk) as world:
+        after = await world.undo(await _find(world, conflict))
+    desk.show(after, text=f"The conflict about `{after['concept']}` waits again.")
+
+
+async def run_resolution(
+    desk: Desk, dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide, but apply nothing.")] = False
+) -> None:
+    """Have the conflicts of the space resolved now; a worker does it.
+
+    Example: festinger resolve run --dry-run
+    """
+    async with outlook(desk) as world:
+        begun = await world.resolve(dry_run=dry_run)
+    desk.show(begun, text=f"Run {begun['run_id']} begins; {begun['pending']} conflicts wait.")
+
+
+async def _decide(
+    desk: Desk, conflict: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
+) -> None:
+    async with outlook(desk) as world:
+        after = await world.decide(await _find(world, conflict), decision, texts=texts, **more)
+    desk.show(after, text=f"The conflict about `{after['concept']}` is {after['status']}.")
+
+
+async def _find(world: Outlook, text: str) -> str:
+    """The id of the conflict that a person means by its beginning."""
+    wanted = prefix(text)
+    found = (item["id"] for item in await world.conflicts(every=True, limit=MOST_LISTED))
+    return str(pick(text, (UUID(id_) for id_ in found if id_.startswith(wanted))))
+
+
+def _line(said: Document) -> str:
+    if said["status"] != "conflict":
+        return f"{_fact(said['edge'], said['edge'])}: {said['status']}."
+    conflict = said["conflict"]
+    fact = _fact(conflict, conflict["incoming"])
+    return f"{fact}: collides with what stands; conflict {conflict['id']} waits for a decision."
+
+
+def _fact(slot: Document, side: Document) -> str:
+    relation = "is a" if side["is_isa"] else "is part of"
+    return f"{slot['concept']} {relation} {side['parent']} [{slot['dimension']}]"
+
+
+def _row(item: Document) -> tuple[object, ...]:
+    said = "content" if item["about"] == "memory" else "parent"
+    stands, incoming = (item[side][said] if item[side] else None for side in ("existing", "incoming"))
+    return (item["id"][:SHORT_ID], item["concept"], item["dimension"], stands, incoming, item["status"])

@@ -1,0 +1,49 @@
+from tests.cli.shell import Shell
+
+from festinger.cli.commands.doctor import STYLES
+from festinger.cli.context import Desk
+
+
+def test_the_doctor_names_every_check_and_what_to_do(shell: Shell):
+    without = {"FESTINGER_EMBEDDING__MODEL": "none:", "FESTINGER_PROXY__UPSTREAM": "http://127.0.0.1:1"}
+    said = shell("doctor", "--json", **without)
+    people = shell("doctor", **without)
+    found = {check["name"]: check for check in said.json["checks"]}
+    wanting = [check for check in said.json["checks"] if check["severity"] != "ok"]
+
+    assert len(found) == len(said.json["checks"])
+    assert "settings" in found
+    assert any("upstream" in name for name in found)
+    assert wanting
+    assert all(check["remedy"] for check in wanting)
+    # Each run looks anew, so only what both found is compared: a busy machine may add a warning to one of them.
+    both = [check for check in wanting if check["message"] in people.out]
+    assert {"server", "proxy.upstream"} <= {check["name"] for check in both}
+    assert all(f"-> {check['remedy']}" in people.out for check in both)
+    assert (said.code == 5) is (said.json["worst"] == "fail")
+
+
+def test_the_doctor_fails_when_others_can_read_the_key(shell: Shell):
+    shell("status")
+    home = shell.home / "festinger"
+    home.mkdir(exist_ok=True)
+    home.chmod(0o755)
+    said = shell("doctor")
+
+    assert said.code == 5
+    assert f"-> chmod go-rwx {home}" in said.out
+
+
+def test_what_fails_is_shown_in_red():
+    table = Desk().table(("", "check"), [("ok", "a"), ("FAIL", "b"), ("", "c")], styles=STYLES)
+
+    assert [row.style for row in table.rows] == [None, "bold red", None]
+
+
+def test_without_a_server_the_doctor_says_so_and_how_to_start_one(shell: Shell):
+    said = shell("doctor", "--json", FESTINGER_SERVER__PORT="1", FESTINGER_EMBEDDING__MODEL="none:")
+    found = {check["name"]: check for check in said.json["checks"]}
+
+    assert found["server"]["severity"] == "warn"
+    assert "festinger serve" in found["server"]["remedy"]
+    assert "proxy.memory" in found

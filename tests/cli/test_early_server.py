@@ -1,0 +1,67 @@
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from festinger.cli.early_server import Plan, Porch
+from festinger.ids import MAIN_SPACE
+
+
+class House:
+    """Rooms that are loaded when the test says so."""
+
+    def __init__(self) -> None:
+        self.keeper = SimpleNamespace(
+            find_key=self.find_key, known_space=lambda name: f"space of {name}", is_open=lambda: True
+        )
+        self.seen: list[object] = []
+
+    async def find_key(self, secret: str) -> str:
+        return f"key of {secret}"
+
+    async def pages(self, *call: object) -> None:
+        self.seen.append(call)
+
+    async def live(self, stop: asyncio.Event) -> None:
+        await stop.wait()
+
+
+@pytest.mark.requirement("P-01")
+async def test_whoever_needs_the_rooms_waits_for_them_and_nobody_else_does(monkeypatch: pytest.MonkeyPatch):
+    house, porch, stop = House(), Porch(), asyncio.Event()
+    monkeypatch.setattr(
+        "festinger.cli.early_server.import_module", lambda _name: SimpleNamespace(built=lambda _plan: house)
+    )
+    waiting = [
+        asyncio.create_task(porch.find_key("fst_x")),
+        asyncio.create_task(cast("Any", porch.pages("scope", "receive", "send"))),
+    ]
+    await asyncio.sleep(0)
+
+    assert not any(task.done() for task in waiting)
+    assert not porch.ready()
+    assert porch.known_space("main") == MAIN_SPACE
+    assert porch.known_space("team") is None
+
+    opening = asyncio.create_task(porch.open_house(cast("Plan", None), stop=stop))
+    assert await waiting[0] == "key of fst_x"
+    await waiting[1]
+    assert house.seen == [("scope", "receive", "send")]
+    assert porch.ready()
+    assert porch.known_space("team") == "space of team"
+    stop.set()
+    await opening
+
+
+async def test_a_caller_who_gives_up_waiting_does_not_take_the_house_from_the_others():
+    porch = Porch()
+    first, second = (asyncio.create_task(porch.find_key("fst_x")) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+
+    assert first.cancelled()
+    assert not second.done()
+    second.cancel()
+    await asyncio.gather(second, return_exceptions=True)
